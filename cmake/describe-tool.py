@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Man page and shell completions of a tool, from what its --help says: describe-tool.py TOOL VERSION FOLDER
 
-Writes TOOL.1.gz, TOOL.bash and _TOOL (zsh). The option tables of the tools are the only source: what
+Writes TOOL.1.gz, TOOL.bash, _TOOL (zsh) and TOOL.fish. The option tables of the tools are the only source: what
 is written here is made with every build, and never by hand.
 """
 import gzip
@@ -16,8 +16,10 @@ class Option:
     def __init__(self, name, value, text):
         self.name, self.value, self.text, self.choices = name, value, text, []
         words = value.strip("[]<>= ").split("|")
-        if len(words) > 1 and all(re.fullmatch(r"[\w.-]+", word) for word in words):
-            self.choices = [word for word in words if not word.isupper()]  # N and FILE stand for values
+        self.takes_files = "FILE" in words
+        if len(words) > 1 and all(re.fullmatch(r"[\w.-]+(:[A-Z]+)?", word) for word in words):
+            words = [word for word in words if not word.isupper()]  # N and FILE stand for values
+            self.choices = [re.sub(":[A-Z]+$", ":0" if word.endswith(":N") else ":", word) for word in words]
 
 
 def help_of(*command):
@@ -90,7 +92,7 @@ def word(option):
 def bash_function(function, options, indent=""):
     """Sets `words` for the option before the cursor, or all options."""
     lines = [f'{indent}case "$option" in']
-    lines += [f"{indent}  {o.name}) words='{' '.join(o.choices)}' ;;" for o in options if o.choices]
+    lines += [f"{indent}  {o.name}) words='{' '.join(o.choices)}'{' files=1' if o.takes_files else ''} ;;" for o in options if o.choices]
     lines += [f"{indent}  *) case \"$word\" in -*) words='{' '.join(word(o) for o in options)}' ;; esac ;;", f"{indent}esac"]
     return lines
 
@@ -98,7 +100,7 @@ def bash_function(function, options, indent=""):
 def bash_completion(name, text, commands, helps):
     function = "_" + name.replace("-", "_")
     lines = [f"# bash completion of {name}; generated from its --help", f"{function}() {{",
-             '  local word="${COMP_WORDS[COMP_CWORD]}" option="${COMP_WORDS[COMP_CWORD-1]}" words=',
+             '  local word="${COMP_WORDS[COMP_CWORD]}" option="${COMP_WORDS[COMP_CWORD-1]}" words= files=',
              '  if [ "$word" = = ]; then word=; elif [ "$option" = = ]; then option="${COMP_WORDS[COMP_CWORD-2]}"; fi']  # fmt: skip
     if commands:
         lines += [f'  if [ "$COMP_CWORD" = 1 ]; then words=\'{" ".join(commands)}\'; else', '    case "${COMP_WORDS[1]}" in']
@@ -107,7 +109,8 @@ def bash_completion(name, text, commands, helps):
         lines += ["    esac", "  fi"]
     else:
         lines += bash_function(function, options_of(text), "  ")
-    lines += ['  if [ -n "$words" ]; then COMPREPLY=($(compgen -W "$words" -- "$word")); else COMPREPLY=($(compgen -f -- "$word")); fi',
+    lines += ['  if [ -n "$words" ]; then COMPREPLY=($(compgen -W "$words" -- "$word")); else files=1; fi',
+              '  [ -z "$files" ] || COMPREPLY+=($(compgen -f -- "$word"))',
               '  [[ "${COMPREPLY[0]}" == *= ]] && compopt -o nospace 2>/dev/null', "  return 0", "}", f"complete -o filenames -F {function} {name}"]  # fmt: skip
     return "\n".join(lines) + "\n"
 
@@ -120,7 +123,9 @@ def zsh_arguments(options):
     for option in options:
         spec = f"{word(option)}[{quote(option.text)}]"
         if option.value:
-            spec += ":value:" + (f"({' '.join(option.choices)})" if option.choices else "_files")
+            words = f"({' '.join(option.choices)})"
+            both = f'{{_alternative "words:value:{words}" "files:file:_files"}}'
+            spec += ":value:" + ("_files" if not option.choices else both if option.takes_files else words)
         specs.append(f"'{spec}'")
     return " \\\n    ".join(["_arguments", *specs, "'*:file:_files'"])
 
@@ -137,6 +142,25 @@ def zsh_completion(name, text, commands, helps):
     return "\n".join(lines) + "\n"
 
 
+def fish_completion(name, text, commands, helps):
+    def quote(text):
+        return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+    def lines_of(options, condition=""):
+        for option in options:
+            dashes = "-l" if option.name.startswith("--") else "-s" if len(option.name) == 2 else "-o"
+            values = f" {'-r' if option.takes_files else '-x'} -a {quote(' '.join(option.choices))}" if option.choices else " -r" if option.value and not option.value.startswith("[") else ""
+            yield f"complete -c {name}{condition} {dashes} {option.name.lstrip('-')}{values} -d {quote(option.text)}"
+
+    lines = [f"# fish completion of {name}; generated from its --help"]
+    for command, what in commands.items():
+        lines.append(f"complete -c {name} -n __fish_use_subcommand -f -a {command} -d {quote(what)}")
+        lines += lines_of(options_of(helps[command]), f" -n '__fish_seen_subcommand_from {command}'")
+    if not commands:
+        lines += lines_of(options_of(text))
+    return "\n".join(lines) + "\n"
+
+
 def main():
     tool, version, folder = sys.argv[1:]
     name = os.path.basename(tool)
@@ -146,7 +170,7 @@ def main():
     os.makedirs(folder, exist_ok=True)
     with open(os.path.join(folder, name + ".1.gz"), "wb") as file:
         file.write(gzip.compress(man_page(name, version, text, commands, helps).encode(), mtime=0))
-    for path, make in [(name + ".bash", bash_completion), ("_" + name, zsh_completion)]:
+    for path, make in [(name + ".bash", bash_completion), ("_" + name, zsh_completion), (name + ".fish", fish_completion)]:
         with open(os.path.join(folder, path), "w", encoding="utf-8") as file:
             file.write(make(name, text, commands, helps))
 

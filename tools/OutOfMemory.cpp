@@ -3,11 +3,11 @@
 // operator new of the tools: where there is no memory, the exception says how much was wanted,
 // which the standard library's does not. And what becomes of an exception that nobody catches.
 #include "tools/OutOfMemory.h"
+#include "runtime/base/out_of_memory.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <exception>
 #include <execinfo.h>
 #include <new>
@@ -36,8 +36,7 @@ static void endWithException() {
     try {
       throw;
     } catch (const std::bad_alloc &problem) {
-      const bool saysHowMuch = std::strcmp(problem.what(), std::bad_alloc().what()) != 0;
-      mpc::exitOutOfMemory(saysHowMuch ? problem.what() : nullptr);
+      mpc::exitOutOfMemory(mpc::rt::wantedBytes(problem));
     } catch (const std::system_error &problem) {
       // std::thread and std::async, where the system grants no thread.
       if (problem.code() == std::errc::resource_unavailable_try_again)
@@ -56,19 +55,6 @@ void mpc::reportOutOfMemory(const char *task) {
   backtrace(&frame, 1);
 }
 
-namespace {
-class OutOfMemory : public std::bad_alloc {
-public:
-  explicit OutOfMemory(std::size_t bytes) noexcept {
-    std::snprintf(text, sizeof text, "%zu bytes", bytes);
-  }
-  const char *what() const noexcept override { return text; }
-
-private:
-  char text[64];
-};
-} // namespace
-
 // A sanitizer has its own.
 #if !defined(__has_feature)
 #define __has_feature(name) 0
@@ -80,7 +66,7 @@ void *operator new(std::size_t bytes) {
       return memory;
     const std::new_handler handler = std::get_new_handler();
     if (!handler)
-      throw OutOfMemory(bytes);
+      throw mpc::rt::OutOfMemory(bytes);
     handler();
   }
 }

@@ -3,8 +3,8 @@
 #include "kernels.h"
 #include "runtime/base/dtype.h"
 #include "runtime/drivers/attention.h"
-#include "runtime/drivers/cpu/attender.h"
-#include "runtime/drivers/cpu/onednn.h"
+#include "runtime/drivers/cpu/attend/attender.h"
+#include "runtime/drivers/cpu/onednn/onednn.h"
 #include "setting.h"
 
 #include <benchmark/benchmark.h>

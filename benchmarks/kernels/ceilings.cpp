@@ -3,7 +3,7 @@
 // cache. On as many threads as there are CPUs.
 #include "kernels.h"
 #include "runtime/base/memory.h"
-#include "runtime/drivers/cpu/micro_kernel.h"
+#include "runtime/drivers/cpu/kernels/micro_kernel.h"
 
 #include <algorithm>
 #include <benchmark/benchmark.h>

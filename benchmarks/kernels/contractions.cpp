@@ -4,8 +4,8 @@
 #include "mpc-rt/status.h"
 #include "runtime/base/dtype.h"
 #include "runtime/drivers/contraction.h"
-#include "runtime/drivers/cpu/contractor.h"
-#include "runtime/drivers/cpu/micro_kernel.h"
+#include "runtime/drivers/cpu/contract/contractor.h"
+#include "runtime/drivers/cpu/kernels/micro_kernel.h"
 #include "setting.h"
 
 #include <benchmark/benchmark.h>
@@ -103,7 +103,10 @@ void multiply(benchmark::State &state, Group &group, const Shape &shape, Way way
   Contractor &contractor = *group.contractors[way];
   uint8_t *lhs = operands[0], *rhs = operands[1], *out = operands[2];
   auto once = [&] {
-    const bool failed = contractor.contract(shape.descriptor, lhs, rhs, nullptr, out, {}, 1);
+    const mpc_rt_contract_call_t call = contractCall(lhs, rhs, /*bias=*/nullptr, out, 1);
+    Contraction resolved;
+    const bool failed = resolveContraction(shape.descriptor, call, resolved) ||
+                        contractor.contract(shape.descriptor, resolved, call);
     if (!group.kept)
       contractor.forgetWeights();
     return !failed;
@@ -121,7 +124,8 @@ void multiply(benchmark::State &state, Group &group, const Shape &shape, Way way
   state.counters["flops"] =
       benchmark::Counter(2 * terms, benchmark::Counter::kIsIterationInvariantRate);
   if (way == chosen)
-    state.SetLabel(contractor.describe(shape.descriptor, lhs, rhs, /*bias=*/nullptr, out, 1));
+    state.SetLabel(
+        contractor.describe(shape.descriptor, contractCall(lhs, rhs, /*bias=*/nullptr, out, 1)));
 }
 
 } // namespace

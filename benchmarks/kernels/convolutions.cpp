@@ -4,8 +4,8 @@
 #include "mpc-rt/status.h"
 #include "runtime/base/dtype.h"
 #include "runtime/drivers/convolution.h"
-#include "runtime/drivers/cpu/convolver.h"
-#include "runtime/drivers/cpu/micro_kernel.h"
+#include "runtime/drivers/cpu/convolve/convolver.h"
+#include "runtime/drivers/cpu/kernels/micro_kernel.h"
 #include "setting.h"
 
 #include <algorithm>

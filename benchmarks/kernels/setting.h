@@ -5,7 +5,7 @@
 
 #include "mpc-rt/executable.h"
 #include "runtime/base/memory.h"
-#include "runtime/drivers/cpu/thread_team.h"
+#include "runtime/threads/thread_team.h"
 
 #include <string>
 #include <vector>

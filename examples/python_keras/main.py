@@ -9,7 +9,7 @@
 import keras
 import numpy as np
 
-import mpc.keras
+import mpc
 
 
 def blobs(rows, seed):
@@ -33,10 +33,10 @@ def main():
     x, y = blobs(2000, seed=1)
     held_x, held_y = blobs(500, seed=2)
 
-    compiled = mpc.keras.compile(model, policy="mixed_bfloat16")
+    compiled = mpc.compile(model, policy="mixed_bfloat16")
     print(f"compiled {compiled.name} with policy {compiled.policy}")
     history = compiled.fit(x, y, batch_size=100, epochs=10, validation_split=0.2, verbose=0,
-                           callbacks=[mpc.callbacks.EarlyStopping(patience=3, restore_best_weights=True)])  # fmt: skip
+                           callbacks=[keras.callbacks.EarlyStopping(patience=3, restore_best_weights=True)])  # fmt: skip
     print(f"mpc:   {len(history.epoch)} epochs, loss {history.history['loss'][0]:.3f}, then {history.history['loss'][-1]:.3f}")
     print(f"mpc:   accuracy {compiled.evaluate(held_x, held_y)[1]:.3f} of points it has not seen")
 

@@ -12,8 +12,8 @@ enum {
 #define MPC_RT_DTYPE(name, value, bytes, keras, mlir, safetensors, numpy) MPC_RT_##name = value,
 #include "mpc-rt/dtype.inc"
 #undef MPC_RT_DTYPE
-  /* Operands of contractions alone, since version 14 of the ABI: no variable, input or output. Four
-   * bits of exponent and three of fraction, finite but for NaN; and five and two, as in float16. */
+  /* Operands of contractions alone: no variable, input or output. Four bits of exponent and three
+   * of fraction, finite but for NaN; and five and two, as in float16. */
   MPC_RT_FLOAT8_E4M3FN = 32,
   MPC_RT_FLOAT8_E5M2 = 33
 };

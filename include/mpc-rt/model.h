@@ -201,7 +201,7 @@ typedef struct mpc_rt_buffer_t {
 } mpc_rt_buffer_t;
 
 /* The same with everything checked first: counts, dtypes, ranks, extents, one common batch, and
- * integer inputs against their index_limit. The message names the input, row, value and limit. */
+ * inputs against their index_limit. The message names the input, row, value and limit. */
 MPC_RT_API mpc_rt_status_t mpc_rt_context_run_checked(mpc_rt_context_t *context, uint32_t entry,
                                                       const mpc_rt_buffer_t *inputs,
                                                       uint32_t input_count,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Reverse mode over DifferentiableOpInterface: one sweep, no knowledge of single ops.
 #include "mpc/Autodiff/ReverseMode.h"
+#include "dialects/mpc/IR/JoinPads.h"
 #include "dialects/mpc/IR/Mpc.h"
 #include "mpc/Analysis/Activity.h"
 
@@ -55,7 +56,13 @@ private:
 void Sweep::add(Value value, Value cotangent) {
   Cotangent &known = cotangents[value];
   Value &total = cotangent.getType() == value.getType() ? known.narrow : known.wide;
-  total = total ? Value(AddOp::create(builder, cotangent.getLoc(), total, cotangent)) : cotangent;
+  if (!total) {
+    total = cotangent;
+    return;
+  }
+  // Slices of one value: each would be a tensor of the value's size otherwise, and an addition.
+  Value joined = joinPads(builder, cotangent.getLoc(), total, cotangent);
+  total = joined ? joined : Value(AddOp::create(builder, cotangent.getLoc(), total, cotangent));
 }
 
 Value Sweep::cotangentOf(Value value) {

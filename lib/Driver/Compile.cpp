@@ -470,10 +470,10 @@ ExitCode Compilation::run() {
     sourceHash = std::async([content = file->getBuffer()] { return Sha256::of(content); });
   if (ExitCode code = runPhases(); code != kExitDone)
     return code;
-  if (options.explain == Explain::Table)
-    explanation.printTable(llvm::outs());
-  else if (options.explain == Explain::Json)
+  if (options.explain == Explain::Json)
     explanation.printJson(llvm::outs());
+  else if (options.explain != Explain::Off)
+    explanation.printTables(llvm::outs(), options.explain);
   if (ExitCode code = flushOutput(); code != kExitDone)
     return code;
   if (options.emitCuda)

@@ -4,6 +4,7 @@
 #define MPC_LIB_DRIVER_EXPLAIN_H
 
 #include "mlir/IR/BuiltinOps.h"
+#include "mpc/Driver/Compile.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 #include <map>
@@ -27,8 +28,9 @@ public:
   void recordRemark(std::string place, std::string name, std::string text,
                     const std::map<std::string, std::string> &values);
 
-  /// Layers, the ops of @predict and @train_step with repeated rows once, decisions.
-  void printTable(llvm::raw_ostream &os) const;
+  /// Layers; with Ops also the ops of @predict and @train_step, repeated rows once, and memory;
+  /// with Passes also what the passes decided.
+  void printTables(llvm::raw_ostream &os, Explain depth) const;
   /// Everything: `layers`, `ops` of all entries, `decisions`.
   void printJson(llvm::raw_ostream &os) const;
 
@@ -56,6 +58,7 @@ private:
   void printLayers(llvm::raw_ostream &os) const;
   void printMemory(llvm::raw_ostream &os) const;
   void printEntry(llvm::raw_ostream &os, llvm::StringRef entry) const;
+  void printDecisions(llvm::raw_ostream &os) const;
 
   std::map<std::string, std::string> policies; // by layer, before the layers are recorded
   std::vector<Layer> layers;

@@ -14,7 +14,7 @@ void mpc::buildBuffersPipeline(OpPassManager &manager, Device device) {
   manager.addPass(createPassDestinations());
   // After the last CSE on tensors, which would undo it.
   manager.addPass(createSeparateFills());
-  // Only empties that are inserted into larger tensors (concatenation) are left for this one. It
+  // Only empties that are inserted into larger tensors (padding, steps of scans) are left for this one. It
   // must run before any folding: a full-size insertion folds away and takes the destination with
   // it.
   manager.addPass(bufferization::createEmptyTensorEliminationPass());
@@ -22,6 +22,9 @@ void mpc::buildBuffersPipeline(OpPassManager &manager, Device device) {
   // Copies of a buffer onto itself, dimensions of allocations, equal constants.
   manager.addNestedPass<func::FuncOp>(createCanonicalizerPass());
   manager.addNestedPass<func::FuncOp>(createCSEPass());
+  // After it: dimensions are those of arguments. Before buffers leave loops and ops are grouped, for
+  // both of which it removes buffers.
+  manager.addPass(createLowerConcatenations());
   // The plan wants lifetimes as intervals of top-level steps.
   manager.addNestedPass<func::FuncOp>(bufferization::createBufferLoopHoistingPass());
   // Before the plan: what only one group touches needs no place in the arena, and what a group

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // NAME.h: the C interface of one compiled model.
 #include "lib/Target/Artifacts.h"
+#include "mpc-rt/abi_version.h"
 #include "mpc-rt/executable.h"
 #include "runtime/untrusted/outlets.h"
 #include "llvm/ADT/StringExtras.h"
@@ -78,7 +79,7 @@ void HeaderWriter::writeIntroduction() {
 #include "mpc-rt/dlpack.h"
 #include "mpc-rt/training.h"
 
-#if MPC_RT_ABI_VERSION < {3}u
+#if MPC_RT_ABI_VERSION != {3}u
 #error "{0} needs the headers of libmpcrt with ABI version {3}"
 #endif
 
@@ -93,7 +94,7 @@ extern "C" {{
 
 )",
                       name, macro, untrusted::forCComment(tables.compilerVersion),
-                      tables.abiVersion, tables.sourceHash, tables.headerHash, tables.policy);
+                      MPC_RT_ABI_VERSION, tables.sourceHash, tables.headerHash, tables.policy);
 }
 
 void HeaderWriter::writeEntry(const FunctionEntry &entry, size_t index) {

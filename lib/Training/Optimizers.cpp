@@ -2,7 +2,7 @@
 // Optimizer configs: BaseOptimizer's options and the LossScaleOptimizer around an optimizer
 // (keras/src/optimizers/base_optimizer.py, loss_scale_optimizer.py).
 #include "lib/Training/Optimizers.h"
-#include "lib/Training/Rules.h"
+#include "lib/Training/OptimizerRules.h"
 #include "lib/Training/Schedules.h"
 #include "mpc/Training/TrainingOptions.h"
 #include "llvm/ADT/StringExtras.h"

@@ -2,7 +2,7 @@
 // What a file's training config names and mpc does not know: predictions do not need it.
 #include "lib/Training/Losses.h"
 #include "lib/Training/Metrics.h"
-#include "lib/Training/Rules.h"
+#include "lib/Training/OptimizerRules.h"
 #include "mpc/Training/Training.h"
 
 using namespace mlir;

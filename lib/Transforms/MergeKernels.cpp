@@ -3,6 +3,7 @@
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/Transforms/CSE.h"
@@ -13,6 +14,11 @@ using linalg::GenericOp;
 
 /// More operands than this in one kernel spill addresses.
 static constexpr size_t kMaxOperands = 24;
+/// A body of more work is not merged any further: LLVM's time grows faster than the code of a
+/// function, three times over (levels of instructions), and a kernel of so much work is not bound
+/// by the memory that merging saves. Of bodies in the conformance cases the largest, the cell of an
+/// LSTM, has 117. See benchmarks/compile, elementwise chains: what they were measured with.
+static constexpr int64_t kMaxWork = 768;
 /// Ops of a body that is long enough to look for what it computes twice.
 static constexpr size_t kLongBody = 256;
 
@@ -21,13 +27,30 @@ int64_t mpc::bytesOf(Value value) {
   return element.isIntOrFloat() ? llvm::divideCeil(element.getIntOrFloatBitWidth(), 8) : 8;
 }
 
+int64_t mpc::workOf(Operation *op) {
+  return isa<CastOpInterface>(op)                   ? 0
+         : isa<math::ErfOp, math::ErfcOp>(op)       ? 32
+         : isa<math::MathDialect>(op->getDialect()) ? 16
+                                                    : 1;
+}
+
+/// Of one element; casts are code, too.
+static int64_t codeOf(GenericOp op) {
+  int64_t work = 0;
+  for (Operation &inner : op.getBody()->without_terminator())
+    if (!isa<arith::ConstantOp>(inner))
+      work += std::max<int64_t>(1, mpc::workOf(&inner));
+  return work;
+}
+
 bool mpc::fitOneKernel(GenericOp producer, GenericOp consumer, size_t times) {
   llvm::SmallPtrSet<Value, 32> operands;
   operands.insert_range(producer->getOperands());
   operands.insert_range(consumer->getOperands());
   // What one value is read for counts, too: squares of squares would double it each time.
   return operands.size() <= kMaxOperands &&
-         times * producer->getNumOperands() + consumer->getNumOperands() <= 4 * kMaxOperands;
+         times * producer->getNumOperands() + consumer->getNumOperands() <= 4 * kMaxOperands &&
+         static_cast<int64_t>(times) * codeOf(producer) + codeOf(consumer) <= kMaxWork;
 }
 
 /// A value that is read twice is merged twice, and what it was made of four times, and so on:

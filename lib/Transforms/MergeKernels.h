@@ -13,8 +13,12 @@ namespace mpc {
 /// Of one element.
 int64_t bytesOf(mlir::Value value);
 
-/// Whether the two would have no more operands together than one kernel takes, the producer being
-/// merged for so many operands of the consumer.
+/// In ops of arithmetic. Approximations of functions (mpc-expand-math) count as about what they
+/// are, casts as nothing.
+int64_t workOf(mlir::Operation *op);
+
+/// Whether the two would have no more operands and work together than one kernel takes, the
+/// producer being merged for so many operands of the consumer.
 bool fitOneKernel(mlir::linalg::GenericOp producer, mlir::linalg::GenericOp consumer,
                   size_t times = 1);
 

@@ -6,7 +6,7 @@
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
-#include "mlir/Dialect/Math/IR/Math.h"
+#include "mpc/Analysis/EntryRole.h"
 #include "mpc/Analysis/LayerPath.h"
 #include "mpc/Transforms/Passes.h"
 
@@ -29,15 +29,10 @@ static bool collectWork(Value value, llvm::SmallPtrSetImpl<Operation *> &ops) {
          llvm::all_of(op->getOperands(), [&](Value operand) { return collectWork(operand, ops); });
 }
 
-/// In ops of arithmetic. Approximations of functions (mpc-expand-math) count as about what they
-/// are.
 static int64_t workOf(const llvm::SmallPtrSetImpl<Operation *> &ops) {
   int64_t work = 0;
   for (Operation *op : ops)
-    if (!isa<CastOpInterface>(op))
-      work += isa<math::ErfOp, math::ErfcOp>(op)         ? 32
-              : isa<math::MathDialect>(op->getDialect()) ? 16
-                                                         : 1;
+    work += mpc::workOf(op);
   return work;
 }
 
@@ -118,7 +113,7 @@ struct RematerializePass : mpc::impl::RematerializeBase<RematerializePass> {
 
   void runOnModule() override {
     for (auto function : getOperation().getOps<func::FuncOp>())
-      if (function->hasAttr(MpcDialect::kEntryAttr) && llvm::hasSingleElement(function.getBody()))
+      if (isEntry(function) && llvm::hasSingleElement(function.getBody()))
         mergeKernels(function, [&](IRRewriter &rewriter, GenericOp consumer) {
           return rematerializeOne(rewriter, consumer, workPerByte);
         });

@@ -14,8 +14,12 @@ from .callbacks import Callback, History
 from .compiler import compile  # pylint: disable=redefined-builtin
 from .errors import *  # noqa: F403
 from .errors import __all__ as _error_names
-from .model import Gradients, Model, Variable, load
+from .layer import Layer
+from .model import Gradients, Model, load
+from .optimizer import Optimizer
+from .tensor_spec import TensorSpec
+from .variable import Variable
 
 __version__ = "0.1.0"
-__all__ = ["Callback", "Gradients", "History", "Model", "Variable", "as_dlpack", "callbacks", "compile", "errors", "load",
-           "runtime_version", *_error_names]  # fmt: skip
+__all__ = ["Callback", "Gradients", "History", "Layer", "Model", "Optimizer", "TensorSpec", "Variable", "as_dlpack", "callbacks", "compile",
+           "errors", "load", "runtime_version", *_error_names]  # fmt: skip

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Mapping, Sequence, Union
 
 import ml_dtypes
@@ -70,6 +71,10 @@ def to_array(value: Any) -> "Union[np.ndarray, DeviceArray]":
         except (RuntimeError, TypeError, ValueError, BufferError) as problem:
             raise InvalidArgumentError(f"the tensor cannot be read: {problem}; expected one in the memory of the host or of a CUDA device") from problem
         return bits.view(bfloat16) if name == "bfloat16" else bits
+    kind = type(value)
+    if hasattr(kind, "__getitem__") and not hasattr(kind, "__iter__") and not hasattr(kind, "__array__"):
+        # NumPy would ask for items until there are none, which a data set need not say.
+        raise InvalidArgumentError(f"is a {kind.__module__}.{kind.__name__}, which gives rows by number; expected an array, or batches{way_out(value)}")
     try:
         return np.asarray(value)
     except (TypeError, ValueError, OverflowError) as problem:
@@ -144,10 +149,49 @@ def check_target(target: Any, like: np.ndarray, place: str) -> "Union[np.ndarray
     return array
 
 
+_noted: set[str] = set()
+
+
+def labels_of(array: np.ndarray, dtype: np.dtype, place: str) -> np.ndarray:
+    """Floats that are integers as such: Keras casts labels. Others it cuts off, and they are refused."""
+    whole = np.rint(array)
+    wrong = (whole != array) | ~(np.abs(array) < 2**62)
+    if wrong.any():
+        number = int(np.flatnonzero(wrong.reshape(len(array), -1).any(axis=1))[0])
+        raise InvalidArgumentError(f"{place}: is {array.dtype} and row {number} is {array[number]}; expected integers ({dtype}), or floats that are integers")
+    if place not in _noted:
+        _noted.add(place)
+        warnings.warn(f"{place}: is {array.dtype}, where the model has integers ({dtype}); its values are integers and are taken as such", stacklevel=2)
+    return convert(whole.astype(np.int64), dtype, place)
+
+
+def check_steps(value: Any, name: str) -> "Union[int, None]":
+    """A number of batches, or none."""
+    if value is None:
+        return None
+    if isinstance(value, bool) or not hasattr(value, "__index__") or value.__index__() < 1:
+        raise InvalidArgumentError(f"{name} is {value!r}; expected an integer of at least 1")
+    return int(value.__index__())
+
+
+def way_out(value: Any) -> str:
+    """What makes an array of what is none."""
+    kind = type(value)
+    if hasattr(value, "toarray") and hasattr(value, "nnz"):
+        return "; it is sparse: pass .toarray()"
+    if hasattr(value, "to_tensor") and hasattr(value, "row_splits"):
+        return "; it is ragged: pass .to_tensor()"
+    if hasattr(value, "iloc"):
+        return "; convert its columns first, as .astype('float32') does"
+    if hasattr(kind, "__getitem__") and hasattr(kind, "__len__") and not hasattr(kind, "__iter__"):
+        return "; pass a torch.utils.data.DataLoader of it, or make it a keras.utils.PyDataset"
+    return "; pass what numpy.asarray takes, or an iterable of batches"
+
+
 class Column:
     """All rows of one input, target or weight, and what the model wants of them."""
 
-    def __init__(self, value: Any, tensor: Mapping[str, Any], place: str) -> None:
+    def __init__(self, value: Any, tensor: Mapping[str, Any], place: str, *, is_target: bool = False) -> None:
         self.place = place
         self.dtype = numpy_dtype(tensor["dtype"])
         try:
@@ -156,19 +200,33 @@ class Column:
             raise InvalidArgumentError(f"{place}: {problem}") from problem
         rows = tuple(tensor["shape"][1:])
         if self.array.ndim == 0:
-            kind = f"a {type(value).__name__}" if self.array.dtype == object else "a scalar"
-            raise InvalidArgumentError(f"{place}: is {kind}; expected an array with rows of shape {rows}")
-        check_numbers(self.array, self.dtype, place)
+            is_scalar = self.array.dtype != object
+            kind = "a scalar" if is_scalar else f"a {type(value).__module__}.{type(value).__name__}".replace(" builtins.", " ")
+            raise InvalidArgumentError(f"{place}: is {kind}; expected an array with rows of shape {rows}{'' if is_scalar else way_out(value)}")
+        try:
+            check_numbers(self.array, self.dtype, place)
+        except InvalidArgumentError as problem:
+            raise InvalidArgumentError(f"{problem}{way_out(value) if hasattr(value, 'iloc') else ''}") from None
         if self.array.shape[1:] != rows:
             squeezed = tuple(extent for extent in self.array.shape[1:] if extent != 1)
             if squeezed != tuple(extent for extent in rows if extent != 1):
+                if rows and self.array.shape == rows:
+                    raise InvalidArgumentError(f"{place}: is one row of shape {rows}; expected rows of this shape; pass x[None], or batch the data")
                 raise InvalidArgumentError(f"{place}: has rows of shape {self.array.shape[1:]}; expected {rows}")
             self.array = self.array.reshape((len(self.array), *rows))
         if is_floating(self.array.dtype) and not is_floating(self.dtype):
-            raise InvalidArgumentError(f"{place}: is {self.array.dtype}; expected integers ({self.dtype}); convert it first")
+            if not is_target or isinstance(self.array, DeviceArray):
+                raise InvalidArgumentError(f"{place}: is {self.array.dtype}; expected integers ({self.dtype}); convert it first")
+            self.array = labels_of(self.array, self.dtype, place)
 
     def __len__(self) -> int:
         return len(self.array)
+
+    def copied(self) -> "Column":
+        """With memory of its own, where it had the caller's."""
+        if isinstance(self.array, np.ndarray):
+            self.array = self.array.copy()
+        return self
 
     def slice(self, begin: int, end: int) -> Any:
         part = convert(self.array[begin:end], self.dtype, self.place)

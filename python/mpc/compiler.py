@@ -11,9 +11,9 @@ from typing import Any, Mapping, Optional, Sequence, Union
 import numpy as np
 
 from . import tools
-from .model import Model, Source, TemporaryFolder
-
-PathLike = Union[str, "os.PathLike[str]"]
+from .errors import InvalidArgumentError
+from .model import Model, TemporaryFolder
+from .state import PathLike, Source
 
 
 def _option(value: Any, scratch: str, name: str) -> str:
@@ -38,8 +38,18 @@ def _option(value: Any, scratch: str, name: str) -> str:
     return path
 
 
+def _is_live(model: Any) -> bool:
+    """A model of Keras in memory, without importing Keras."""
+    return all(callable(getattr(model, name, None)) for name in ("save", "get_config", "get_weights"))
+
+
+def _is_text(model: Any) -> bool:
+    """MLIR rather than a path to it."""
+    return isinstance(model, str) and "{" in model and "\n" in model
+
+
 def compile(  # pylint: disable=redefined-builtin
-    path: PathLike,
+    model: Any,
     policy: Any = None,
     *,
     output: Optional[PathLike] = None,
@@ -57,7 +67,8 @@ def compile(  # pylint: disable=redefined-builtin
     threads: int = 0,
     seed: Optional[int] = None,
 ) -> Model:
-    """Compiles a model file (.keras, .h5, architecture JSON, mpc IR) and loads the result.
+    """Compiles a model and loads the result: a live Keras model, a file (.keras, .h5, architecture
+    JSON, mpc IR) or the text of mpc IR.
 
     `policy`: a name ("mixed_bfloat16"), a JSON file, a mapping as mpcc takes it, or a policy or
     DTypePolicyMap of Keras. `loss`, `optimizer`, `metrics`: names, mappings or objects of Keras.
@@ -65,9 +76,24 @@ def compile(  # pylint: disable=redefined-builtin
     as the model. `options`: further options of mpcc; `--target=cuda` comes from the device. The rest
     is as for `load`.
     """
-    path = os.fsdecode(path)
-    holder = TemporaryFolder() if output is None else None
-    folder = holder.name if holder else os.fsdecode(output)  # type: ignore[arg-type]
+    if _is_live(model):
+        from . import keras as live
+
+        return live.compile(model, policy, output=output, name=name, loss=loss, optimizer=optimizer, metrics=metrics, learning_rate=learning_rate,
+                            loss_scale=loss_scale, initialize=initialize, mode=mode, batch=batch, options=options, device=device,
+                            threads=threads, seed=seed)  # fmt: skip
+    holder = TemporaryFolder() if output is None or _is_text(model) else None
+    if _is_text(model):
+        path = os.path.join(tempfile.mkdtemp(dir=holder.name), (name or "model") + ".mlir")  # type: ignore[union-attr]
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(model)
+    elif isinstance(model, (str, bytes, os.PathLike)):
+        path = os.fsdecode(model)
+    else:
+        kind = type(model)
+        raise InvalidArgumentError(f"model is a {kind.__module__}.{kind.__name__}; expected a Keras model, a path of one (.keras, .h5, .json, .mlir) or the text "
+                                   "of mpc IR; export others to Keras first")  # fmt: skip
+    folder = holder.name if output is None else os.fsdecode(output)  # type: ignore[union-attr]
     with tempfile.TemporaryDirectory(prefix="mpc-options-") as scratch:
         given = {"policy": policy, "loss": loss, "optimizer": optimizer, "metrics": metrics, "learning-rate": learning_rate,
                  "loss-scale": loss_scale, "mode": mode, "batch": batch, "name": name}  # fmt: skip
@@ -78,7 +104,7 @@ def compile(  # pylint: disable=redefined-builtin
             arguments.append("--target=cuda")
         tools.run("mpcc", [path, "-q", "-o", folder, *arguments, *options])
     training = {key: given[key] for key in ("loss", "optimizer", "metrics", "learning-rate", "loss-scale") if given[key] is not None}
-    library = _library_of(folder, name or _default_name(path)) if holder is None else folder
+    library = _library_of(folder, name or _default_name(path)) if output is not None else folder
     return Model(library, device=device, threads=threads, seed=seed, source=Source(os.path.abspath(path), training), holder=holder)
 
 

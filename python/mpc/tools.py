@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import warnings
 from typing import Any, Sequence
 
 from .errors import CompileError, UnavailableError
@@ -22,11 +23,14 @@ def find(name: str) -> str:
 
 
 def run(name: str, arguments: Sequence[Any]) -> str:
-    """Its standard output; CompileError with its message where it fails."""
+    """Its standard output; CompileError with its message where it fails, and what it warns of as Python's warnings."""
     command = [find(name), "--color=never", *[os.fspath(a) if hasattr(a, "__fspath__") else str(a) for a in arguments]]
     if name != "mpcc":
         del command[1]
     result = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False)
     if result.returncode:
         raise CompileError(result.stderr.strip() or f"{name} ended with {result.returncode}", result.returncode)
+    for line in result.stderr.splitlines():
+        if line.startswith("warning: "):
+            warnings.warn(line[len("warning: ") :], stacklevel=4)
     return result.stdout

@@ -4,12 +4,14 @@
 #include "dtypes.h"
 #include "errors.h"
 #include "runtime/untrusted/outlets.h"
+#include "training/epoch_log.h"
 #include "training/metric_direction.h"
 #include "training/shuffle.h"
 #include "unlocked.h"
 
 #include <cstring>
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/function.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -220,11 +222,34 @@ NB_MODULE(_runtime, module) {
              return nb::make_tuple(scale.scale, scale.dynamic != 0, scale.dynamic_counter);
            })
       .def(
+          "set_loss_scale",
+          [](Context &c, float value, int64_t counter) {
+            mpc_rt_loss_scale_t scale = {};
+            scale.struct_size = sizeof scale;
+            scale.scale = value;
+            scale.dynamic_counter = counter;
+            locked(c, [&](auto *h) { check(mpc_rt_context_set_loss_scale(h, &scale)); });
+          },
+          "scale"_a, "counter"_a)
+      .def(
           "set_random",
           [](Context &c, uint64_t seed, uint64_t counter) {
             locked(c, [&](auto *h) { check(mpc_rt_context_set_random(h, seed, counter)); });
           },
           "seed"_a, "counter"_a);
+
+  using mpc::training::TensorBoardLog;
+  nb::class_<TensorBoardLog>(module, "TensorBoardLog", "Event files of an epoch's scalars.")
+      .def(nb::init<std::string, std::function<void(const std::string &)>>(), "folder"_a, "warn"_a)
+      .def(
+          "write",
+          [](TensorBoardLog &log, uint32_t epoch, const mpc::training::Logs &scalars) {
+            std::vector<mpc::training::Logs> history(size_t(epoch) +
+                                                     1); // earlier epochs are written
+            history.back() = scalars;
+            (void)static_cast<bool>(log.historyChanged(history));
+          },
+          "epoch"_a, "scalars"_a);
 
   module.def("view_tensor", &viewTensor, "tensor"_a,
              "A DLPack tensor's dtype and its memory as a NumPy array.");

@@ -88,7 +88,7 @@ class Keras(unittest.TestCase):
     def test_readme(self):
         model = make()
         before = model.predict(self.x, verbose=0)
-        self.assertEqual(run_readme("python/tests/test_keras.py", {"model": model, "x": self.x, "y": self.y}), 1)
+        self.assertEqual(run_readme("python/tests/test_keras.py", {"mpc": mpc, "keras": keras, "model": model, "x": self.x, "y": self.y}), 1)
         self.assertGreater(np.abs(model.predict(self.x, verbose=0) - before).max(), 1e-3)
 
     def test_callbacks_of_keras(self):

@@ -58,7 +58,7 @@ class Misuse(unittest.TestCase):
         self.refused("target 'predictions': is an array of timedelta64", self.model.evaluate, x, y.astype("m8[s]"))
         self.refused("dense_1/kernel: is an array of complex128", self.model["dense_1/kernel"].assign, np.zeros((4, 32), complex))
         self.refused("input 'x': the list is no array: .*; expected rows of one shape", self.model.predict, [[1, 2, 3, 4], [1, 2]])
-        self.refused("input 'x': is a generator; expected an array", self.model.predict, (row for row in x))
+        self.refused(r"batch 1 of generator: input 'x': is one row of shape \(4,\); .*batch the data", self.model.predict, (row for row in x))
         # Numbers of any kind are none of these.
         expected = self.model.predict(np.round(x * 8))
         for good in [np.float64, np.float16, np.longdouble, ml_dtypes.bfloat16, ">f4", np.int8]:
@@ -133,6 +133,20 @@ class Misuse(unittest.TestCase):
             del self.model
             self.assertIsNone(gone())
             self.assertTrue(np.array_equal(kernel.numpy(), before))
+        finally:
+            gc.enable()
+
+    def test_nothing_holds_what_was_computed_with(self):
+        """Data may be as large as a GPU's memory, and somebody else's to release."""
+        gc.disable()
+        try:
+            for call in (lambda x: self.model.predict(x), lambda x: self.model.evaluate(x, self.y), lambda x: self.model.fit(x, self.y, verbose=0),
+                         lambda x: self.model.fit(iter([(x, self.y)]), verbose=0, validation_data=(x, self.y)), self.model):  # fmt: skip
+                array = self.x.copy()
+                gone = weakref.ref(array)
+                call(array)
+                del array
+                self.assertIsNone(gone())
         finally:
             gc.enable()
 

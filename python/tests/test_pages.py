@@ -36,7 +36,7 @@ class Readme(unittest.TestCase):
                 draw = np.random.default_rng(0)
                 x = draw.uniform(size=(640, 784)).astype(np.float32)
                 names = {"x": x, "y": (x[:, 0] * 10).astype(np.int32)}
-                self.assertEqual(run_readme("python/tests/test_pages.py", names), 1)
+                self.assertEqual(run_readme("python/tests/test_pages.py", names), 2)
                 self.assertEqual(names["probabilities"].shape, (640, 10))
                 self.assertEqual(names["gradients"].shape, (784, 256))
                 self.assertTrue(os.path.exists("trained.keras"))

@@ -86,9 +86,21 @@ const Cpu &cpu() noexcept {
   return found;
 }
 
+bool mayUseTiles() noexcept {
+  static const bool granted = (cpu().features & MPC_RT_FEATURE_AMX_BF16) && requestTiles();
+  return granted;
+}
+
 const char *isaName(int isa) noexcept {
-  static const char *const names[MPC_RT_ISA_COUNT] = {"x86-64-v2", "x86-64-v3", "x86-64-v4"};
-  return isa >= 0 && isa < MPC_RT_ISA_COUNT ? names[isa] : "below x86-64-v2";
+  switch (isa) {
+#define MPC_RT_ISA(name, number, text)                                                             \
+  case number:                                                                                     \
+    return text;
+#include "mpc-rt/isa.inc"
+#undef MPC_RT_ISA
+  default:
+    return "below x86-64-v2";
+  }
 }
 
 } // namespace mpc::rt

@@ -24,6 +24,9 @@ struct Cpu {
 // Read once.
 const Cpu &cpu() noexcept;
 
+// The CPU has tiles of bfloat16, and Linux grants them to this process.
+bool mayUseTiles() noexcept;
+
 const char *isaName(int isa) noexcept; // "x86-64-v3"
 
 } // namespace mpc::rt

@@ -5,9 +5,10 @@
 #ifndef MPC_RUNTIME_BASE_MEMORY_H
 #define MPC_RUNTIME_BASE_MEMORY_H
 
+#include "runtime/base/out_of_memory.h"
+
 #include <cstddef>
 #include <cstdint>
-#include <new>
 #include <utility>
 
 namespace mpc::rt {
@@ -70,10 +71,10 @@ private:
   size_t mappedBytes = 0;
 };
 
-// As Buffer::reserve; throws std::bad_alloc.
+// As Buffer::reserve; throws OutOfMemory.
 inline void reserve(Buffer &buffer, uint64_t bytes) {
   if (!buffer.reserve(bytes))
-    throw std::bad_alloc();
+    throw OutOfMemory(bytes);
 }
 
 // The same of so many float32 numbers.

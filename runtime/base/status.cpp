@@ -3,12 +3,12 @@
 // The thread's last message lives in a fixed thread-local buffer: reporting "out of memory" must
 // not allocate.
 #include "runtime/base/status.h"
+#include "runtime/base/out_of_memory.h"
 #include "runtime/untrusted/outlets.h"
 
 #include <cstdarg>
 #include <cstdio>
 #include <exception>
-#include <new>
 
 namespace mpc::rt {
 
@@ -50,8 +50,12 @@ mpc_rt_status_t failToAllocate(const char *what, unsigned long long bytes, const
 mpc_rt_status_t failWithCurrentException(const char *what) noexcept {
   try {
     throw;
-  } catch (const std::bad_alloc &) {
-    return fail(MPC_RT_RESOURCE_EXHAUSTED, "%s: out of memory; free some", what);
+  } catch (const std::bad_alloc &problem) {
+    const char *bytes = wantedBytes(problem);
+    return fail(MPC_RT_RESOURCE_EXHAUSTED, "%s: out of memory; %s were wanted; free some", what,
+                bytes ? bytes : "some bytes");
+  } catch (const Exhausted &error) {
+    return fail(MPC_RT_RESOURCE_EXHAUSTED, "%s: %s", what, error.what());
   } catch (const Unavailable &error) {
     return fail(MPC_RT_UNAVAILABLE, "%s: %s", what, error.what());
   } catch (const std::exception &error) {

@@ -15,6 +15,11 @@ struct Unavailable : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// MPC_RT_RESOURCE_EXHAUSTED, thrown: the text says what is missing, and what to do.
+struct Exhausted : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 // Sets the thread's message and returns `code`, so that callers can write `return fail(...)`.
 // Never throws: a message that cannot be allocated is cut to a fixed buffer. Callers print it: what
 // a name of the model puts into it is shown (untrusted/outlets.h), in one line.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Random inputs and timed steps.
 #include "commands/bench_steps.h"
+#include "commands/isa_name.h"
 
 #include "data/convert.h"
 #include "mpc-rt/tuning.h"
@@ -42,7 +43,9 @@ Result<data::Column> randomColumn(const data::TensorSpec &spec, int64_t rows, bo
     return array.failure().within(spec.name, "use a smaller --batch-size");
   uint64_t bound = spec.indexLimit > 0 ? static_cast<uint64_t>(spec.indexLimit) : 2;
   for (int64_t i = 0; i < array->elements(); ++i) {
-    if (real)
+    if (real && spec.indexLimit > 0)
+      array->as<float>()[i] = static_cast<float>(random.next() % bound);
+    else if (real)
       array->as<float>()[i] = isTarget ? random.unit() : random.unit() * 2 - 1;
     else
       array->as<int64_t>()[i] = static_cast<int64_t>(random.next() % bound);
@@ -161,16 +164,15 @@ const char *BenchSteps::usedKernels() const {
 }
 
 std::string BenchSteps::describe() const {
-  static const char *const isaNames[] = {"x86-64-v2", "x86-64-v3", "x86-64-v4"};
   int32_t isa = mpc_rt_context_isa(session_->context());
-  nlohmann::ordered_json json;
+  auto json = nlohmann::ordered_json::object();
   json["model"] = session_->executable().model_name;
   json["mode"] = mode();
   json["device"] = options_.session.device;
   json["batch_size"] = options_.batchSize;
   json["threads"] = mpc_rt_context_threads(session_->context());
-  if (isa >= 0 && isa < MPC_RT_ISA_COUNT)
-    json["isa"] = isaNames[isa];
+  if (const char *name = isa >= 0 ? isaName(static_cast<uint32_t>(isa)) : nullptr)
+    json["isa"] = name;
   json["bytes_planned"] = plan_.total();
   json["bytes_peak"] = training::peakBytes();
   json["plan"] = {{"program", plan_.program},

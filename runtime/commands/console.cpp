@@ -2,6 +2,7 @@
 // Messages.
 #include "commands/console.h"
 
+#include "runtime/base/out_of_memory.h"
 #include "runtime/untrusted/outlets.h"
 
 #include <cerrno>
@@ -32,9 +33,9 @@ int Console::fail(const data::Failure &failure) {
 int Console::failWithoutMemory(const std::bad_alloc &problem) noexcept {
   label("31", "error");
   // Where the tool's operator new threw it, it says how many bytes were wanted.
-  const bool saysHowMuch = std::strcmp(problem.what(), std::bad_alloc().what()) != 0;
+  const char *bytes = rt::wantedBytes(problem);
   std::fprintf(err_, "out of memory while %s; needed %s beyond what it has; %s\n", stage_.c_str(),
-               saysHowMuch ? problem.what() : "more", advice_);
+               bytes ? bytes : "more", advice_);
   return BadInput;
 }
 

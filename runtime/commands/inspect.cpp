@@ -2,6 +2,7 @@
 // mpc-run inspect: what a compiled model is made of.
 #include "commands/inspect.h"
 #include "commands/commands.h"
+#include "commands/isa_name.h"
 #include "data/array.h"
 #include "data/json_guard.h"
 #include "data/variable_tensor.h"
@@ -19,7 +20,6 @@ using Json = nlohmann::ordered_json;
 
 static const char *const roles[] = {"trainable", "non-trainable", "optimizer",
                                     "metric",    "random",        "shadow"};
-static const char *const isaNames[] = {"x86-64-v2", "x86-64-v3", "x86-64-v4"};
 
 static std::string dtypeName(mpc_rt_dtype_t dtype) {
   const data::DtypeInfo *info = data::dtypeInfo(dtype);
@@ -27,7 +27,7 @@ static std::string dtypeName(mpc_rt_dtype_t dtype) {
 }
 
 static Json describeTensor(const mpc_rt_tensor_info_t &tensor) {
-  Json json;
+  Json json = Json::object();
   json["name"] = tensor.name;
   json["dtype"] = dtypeName(tensor.dtype);
   json["shape"] = Json::array();
@@ -47,7 +47,7 @@ static uint64_t bytesOf(const mpc_rt_tensor_info_t &tensor) {
 }
 
 static Json describeEntry(const mpc_rt_entry_info_t &entry) {
-  Json json;
+  Json json = Json::object();
   json["name"] = entry.name;
   json["inputs"] = Json::array();
   json["outputs"] = Json::array();
@@ -63,7 +63,7 @@ static Json describeEntry(const mpc_rt_entry_info_t &entry) {
 /// The tables of the library and, under "manifest", what the compiler wrote.
 static Json describe(const Session &session) {
   const mpc_rt_executable_t &tables = session.executable();
-  Json json;
+  Json json = Json::object();
   json["model"] = tables.model_name;
   json["library"] = session.path();
   struct stat info;
@@ -74,9 +74,10 @@ static Json describe(const Session &session) {
   json["source_hash"] = tables.source_hash;
   json["weights_hash"] = tables.weights_hash ? tables.weights_hash : "";
   json["targets"] = Json::array();
-  for (int isa = 0; isa < MPC_RT_ISA_COUNT; ++isa)
-    if (tables.kernels[isa])
-      json["targets"].push_back(isaNames[isa]);
+  for (uint32_t i = 0; i < tables.kernel_table_count; ++i) {
+    const char *name = isaName(tables.kernel_tables[i].isa);
+    json["targets"].push_back(name ? name : "ISA " + std::to_string(tables.kernel_tables[i].isa));
+  }
   json["kernels"] = tables.kernel_count;
   json["entries"] = Json::array();
   for (uint32_t i = 0; i < tables.entry_count; ++i)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Conformance of attend and attend_gradient.
+// Conformance of attention and its derivative.
 #include "runtime/base/element.h"
 #include "runtime/cts/attention_case.h"
+#include "runtime/cts/calls.h"
 #include "runtime/cts/device_call.h"
 #include "runtime/cts/driver_fixture.h"
 #include "runtime/cts/elements.h"
@@ -24,9 +25,9 @@ protected:
         *driver, WeightUse::updated,
         {&data.query, &data.key, &data.value, &data.out, &data.logSums, &data.mask, &data.kept},
         [&](void *const *p) {
-          return driver->attend(
-              descriptor, {p[0], p[1], p[2], p[3], p[4], data.maskAt(p[5]), data.dropoutAt(p[6])},
-              data.c.batch);
+          return callAttend(*driver, descriptor,
+                            {p[0], p[1], p[2], p[3], p[4], data.maskAt(p[5]), data.dropoutAt(p[6])},
+                            data.c.batch);
         });
   }
   mpc_rt_status_t attendGradient(AttentionData &data) {
@@ -36,10 +37,10 @@ protected:
         {&data.cotangent, &data.out, &data.logSums, &data.query, &data.key, &data.value,
          &data.queryGradient, &data.keyGradient, &data.valueGradient, &data.mask, &data.kept},
         [&](void *const *p) {
-          return driver->attendGradient(descriptor,
-                                        {p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8],
-                                         data.maskAt(p[9]), data.dropoutAt(p[10])},
-                                        data.c.batch);
+          return callAttendGradient(*driver, descriptor,
+                                    {p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8],
+                                     data.maskAt(p[9]), data.dropoutAt(p[10])},
+                                    data.c.batch);
         });
   }
   void check(const AttentionCase &c) {
@@ -232,10 +233,10 @@ TEST_P(Attend, RefusesWhatNobodyCanCompute) {
   AttentionData data(c);
   auto refuses = [&](mpc_rt_attention_t d, int64_t batch, const char *message) {
     ASSERT_EQ(driver->begin(WeightUse::updated), MPC_RT_OK);
-    EXPECT_NE(driver->attend(d,
-                             {data.query.data(), data.key.data(), data.value.data(),
-                              data.out.data(), data.logSums.data()},
-                             batch),
+    EXPECT_NE(callAttend(*driver, d,
+                         {data.query.data(), data.key.data(), data.value.data(), data.out.data(),
+                          data.logSums.data()},
+                         batch),
               MPC_RT_OK);
     EXPECT_NE(std::string(mpc_rt_last_error()).find(message), std::string::npos)
         << mpc_rt_last_error();
@@ -247,7 +248,7 @@ TEST_P(Attend, RefusesWhatNobodyCanCompute) {
     return d;
   };
   refuses(with([](auto &d) { d.struct_size = 8; }), 2, "compile the model again");
-  refuses(with([](auto &d) { d.flags = 64; }), 2, "newer than this runtime");
+  refuses(with([](auto &d) { d.flags = 256; }), 2, "newer than this runtime");
   refuses(with([](auto &d) { d.flags = MPC_RT_ATTENTION_HIDDEN_SCORE; }), 2, "hides nothing");
   refuses(with([](auto &d) {
             d.flags = MPC_RT_ATTENTION_CAUSAL | MPC_RT_ATTENTION_HIDDEN_SCORE;
@@ -269,19 +270,19 @@ TEST_P(Attend, RefusesWhatNobodyCanCompute) {
   refuses(with([](auto &d) { d.targets = int64_t{1} << 40, d.sources = int64_t{1} << 40; }), 2,
           "use a smaller batch");
   ASSERT_EQ(driver->begin(WeightUse::updated), MPC_RT_OK);
-  EXPECT_NE(driver->attend(data.descriptor(nextId++),
-                           {data.query.data(), data.key.data(), data.value.data(), nullptr,
-                            data.logSums.data()},
-                           2),
+  EXPECT_NE(callAttend(*driver, data.descriptor(nextId++),
+                       {data.query.data(), data.key.data(), data.value.data(), nullptr,
+                        data.logSums.data()},
+                       2),
             MPC_RT_OK);
   const uint8_t kept[2 * 3 * 5 * 7] = {};
   const AttentionDropout dropouts[] = {
       {nullptr, 2, true}, {kept, 0.5, true}, {kept, INFINITY, true}, {kept, 2, false}};
   for (const AttentionDropout &dropout : dropouts) {
-    EXPECT_NE(driver->attend(data.descriptor(nextId++),
-                             {data.query.data(), data.key.data(), data.value.data(),
-                              data.out.data(), data.logSums.data(), nullptr, dropout},
-                             2),
+    EXPECT_NE(callAttend(*driver, data.descriptor(nextId++),
+                         {data.query.data(), data.key.data(), data.value.data(), data.out.data(),
+                          data.logSums.data(), nullptr, dropout},
+                         2),
               MPC_RT_OK);
     EXPECT_NE(std::string(mpc_rt_last_error()).find("a dropout that"), std::string::npos)
         << mpc_rt_last_error();

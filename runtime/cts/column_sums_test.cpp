@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Conformance of contract_and_sum in any order of the sums, as devices with memory of their own
+// Conformance of contract with sums in any order of the sums, as devices with memory of their own
 // have it, and with sums that are rounded.
 #include "runtime/base/dtype.h"
 #include "runtime/base/element.h"
+#include "runtime/cts/calls.h"
 #include "runtime/cts/contraction_case.h"
 #include "runtime/cts/device_call.h"
 #include "runtime/cts/driver_fixture.h"
@@ -26,8 +27,8 @@ protected:
                         [&](void *const *places) {
                           ContractionExtras extras;
                           extras.rhsSums = places[3];
-                          return driver->contractAndSum(descriptor, places[0], places[1], places[2],
-                                                        extras, 1);
+                          return callContractAndSum(*driver, descriptor, places[0], places[1],
+                                                    places[2], extras, 1);
                         });
   }
   static ContractionCase caseOf(mpc_rt_dtype_t dtype, int64_t m, int64_t n, int64_t k) {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Conformance of contract_and_launch: the product that contract computes, and the kernel once on
-// each of its elements. mpc-interleave-launches does not run for devices with memory of their own.
+// Conformance of contract with a kernel on the result: the product that contract computes, and the
+// kernel once on each of its elements. mpc-interleave-launches does not run for devices with memory
+// of their own.
 #include "runtime/base/element.h"
+#include "runtime/cts/calls.h"
 #include "runtime/cts/contraction_case.h"
 #include "runtime/cts/driver_fixture.h"
 
@@ -54,17 +56,17 @@ TEST_P(ContractAndLaunch, VisitsEachElementOnceWithItsValue) {
         void *out = isPlaced ? data.out.data() : nullptr;
         void *const arguments[] = {out, &seen};
         ASSERT_EQ(driver->begin(WeightUse::updated), MPC_RT_OK);
-        auto status = driver->contractAndLaunch(descriptor, data.lhs.data(), data.rhs.data(),
-                                                data.bias.data(), out,
-                                                {doubleElements, arguments, 2, 0, 7}, 1);
+        auto status =
+            callContractAndLaunch(*driver, descriptor, data.lhs.data(), data.rhs.data(),
+                                  data.bias.data(), out, {doubleElements, arguments, 2, 0, 7}, 1);
         driver->end();
         ASSERT_EQ(status, MPC_RT_OK) << mpc_rt_last_error();
         if (!driver->computes())
           continue;
         ContractionData plain(shape);
         ASSERT_EQ(driver->begin(WeightUse::updated), MPC_RT_OK);
-        ASSERT_EQ(driver->contract(shape.descriptor(++id), plain.lhs.data(), plain.rhs.data(),
-                                   plain.bias.data(), plain.out.data(), nullptr, 1),
+        ASSERT_EQ(callContract(*driver, shape.descriptor(++id), plain.lhs.data(), plain.rhs.data(),
+                               plain.bias.data(), plain.out.data(), nullptr, 1),
                   MPC_RT_OK);
         driver->end();
         EXPECT_EQ(plain.difference(), "");
@@ -109,12 +111,12 @@ TEST_P(ContractAndLaunch, StoresWhatTheKernelMakesOfTheResult) {
         mpc_rt_dtype_t own = dtype;
         void *const arguments[] = {&own, data.out.data()};
         ASSERT_EQ(driver->begin(use), MPC_RT_OK);
-        EXPECT_EQ(driver->contract(descriptor, plain.lhs.data(), plain.rhs.data(),
-                                   plain.bias.data(), plain.out.data(), nullptr, 1),
+        EXPECT_EQ(callContract(*driver, descriptor, plain.lhs.data(), plain.rhs.data(),
+                               plain.bias.data(), plain.out.data(), nullptr, 1),
                   MPC_RT_OK);
-        auto status = driver->contractAndLaunch(descriptor, data.lhs.data(), data.rhs.data(),
-                                                data.bias.data(), data.out.data(),
-                                                {halveElements, arguments, 2, 1, 7}, 1);
+        auto status = callContractAndLaunch(*driver, descriptor, data.lhs.data(), data.rhs.data(),
+                                            data.bias.data(), data.out.data(),
+                                            {halveElements, arguments, 2, 1, 7}, 1);
         driver->end();
         ASSERT_EQ(status, MPC_RT_OK) << mpc_rt_last_error();
         if (!driver->computes())
@@ -132,13 +134,13 @@ TEST_P(ContractAndLaunch, ReportsWhatContractReports) {
   std::atomic<int> calls{0};
   void *const arguments[] = {data.out.data(), &calls};
   ASSERT_EQ(driver->begin(WeightUse::updated), MPC_RT_OK);
-  auto status = driver->contractAndLaunch(descriptor, nullptr, data.rhs.data(), data.bias.data(),
-                                          data.out.data(),
-                                          {[](void *const *arguments, int64_t, int64_t) {
-                                             ++*static_cast<std::atomic<int> *>(arguments[1]);
-                                           },
-                                           arguments, 2, 0, 1},
-                                          1);
+  auto status = callContractAndLaunch(*driver, descriptor, nullptr, data.rhs.data(),
+                                      data.bias.data(), data.out.data(),
+                                      {[](void *const *arguments, int64_t, int64_t) {
+                                         ++*static_cast<std::atomic<int> *>(arguments[1]);
+                                       },
+                                       arguments, 2, 0, 1},
+                                      1);
   driver->end();
   EXPECT_EQ(status, MPC_RT_INVALID_ARGUMENT);
   EXPECT_EQ(calls, 0);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Conformance of contract_and_sum: the product that contract computes, and the columns of its rhs
+// Conformance of contract with sums: the product that contract computes, and the columns of its rhs
 // row by row; and of a lhs that is rounded. mpcc compiles neither for devices with memory of their
 // own: their sums have an order of their own (column_sums_test.cpp).
 #include "runtime/base/element.h"
+#include "runtime/cts/calls.h"
 #include "runtime/cts/contraction_case.h"
 #include "runtime/cts/driver_fixture.h"
 
@@ -40,8 +41,8 @@ protected:
     driver->variablesChanged(); // the next case's weights are others
     if (auto status = driver->begin(WeightUse::updated))
       return status;
-    auto status = driver->contractAndSum(descriptor, data.lhs.data(), data.rhs.data(),
-                                         data.out.data(), extras, 1);
+    auto status = callContractAndSum(*driver, descriptor, data.lhs.data(), data.rhs.data(),
+                                     data.out.data(), extras, 1);
     driver->end();
     return status;
   }
@@ -154,8 +155,8 @@ TEST_P(ContractAndSum, NeedsNoMemoryForAConsumedResult) {
       descriptor.flags |= MPC_RT_CONTRACT_CONSUMED;
       driver->variablesChanged();
       ASSERT_EQ(driver->begin(WeightUse::updated), MPC_RT_OK);
-      ASSERT_EQ(driver->contractAndSum(descriptor, data.lhs.data(), data.rhs.data(),
-                                       /*out=*/nullptr, {nullptr, &kernel, {}, sums.data()}, 1),
+      ASSERT_EQ(callContractAndSum(*driver, descriptor, data.lhs.data(), data.rhs.data(),
+                                   /*out=*/nullptr, {nullptr, &kernel, {}, sums.data()}, 1),
                 MPC_RT_OK)
           << mpc_rt_last_error();
       driver->end();
@@ -208,8 +209,8 @@ TEST_P(ContractAndSum, RoundsTheLhs) {
           descriptor.flags |= MPC_RT_CONTRACT_ROUND_LHS;
           driver->variablesChanged();
           ASSERT_EQ(driver->begin(constant ? WeightUse::constant : WeightUse::updated), MPC_RT_OK);
-          EXPECT_EQ(driver->contract(descriptor, wide.data(), data.rhs.data(), nullptr,
-                                     data.out.data(), nullptr, 1),
+          EXPECT_EQ(callContract(*driver, descriptor, wide.data(), data.rhs.data(), nullptr,
+                                 data.out.data(), nullptr, 1),
                     MPC_RT_OK)
               << mpc_rt_last_error();
           driver->end();
@@ -228,8 +229,8 @@ TEST_P(ContractAndSum, RoundsNothingElse) {
     auto descriptor = shape.descriptor(++nextId);
     descriptor.flags |= MPC_RT_CONTRACT_ROUND_LHS;
     ASSERT_EQ(driver->begin(WeightUse::updated), MPC_RT_OK);
-    EXPECT_EQ(driver->contract(descriptor, data.lhs.data(), data.rhs.data(), nullptr,
-                               data.out.data(), nullptr, 1),
+    EXPECT_EQ(callContract(*driver, descriptor, data.lhs.data(), data.rhs.data(), nullptr,
+                           data.out.data(), nullptr, 1),
               MPC_RT_INVALID_ARGUMENT);
     driver->end();
   }

@@ -2,6 +2,7 @@
 //
 // Conformance of contract with operands of float8: exact sums in float32.
 #include "runtime/base/philox.h"
+#include "runtime/cts/calls.h"
 #include "runtime/cts/contraction_case.h"
 #include "runtime/cts/device_call.h"
 #include "runtime/cts/driver_fixture.h"
@@ -17,8 +18,8 @@ protected:
     auto descriptor = data.shape.descriptor(++nextId);
     return callOnDevice(*driver, WeightUse::updated, {&data.lhs, &data.rhs, &data.bias, &data.out},
                         [&](void *const *places) {
-                          return driver->contract(descriptor, places[0], places[1], places[2],
-                                                  places[3], nullptr, 1);
+                          return callContract(*driver, descriptor, places[0], places[1], places[2],
+                                              places[3], nullptr, 1);
                         });
   }
   void check(const ContractionCase &shape) {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Conformance of contract_with_bits: the product that contract computes, and a bit per element.
+// Conformance of contract with bits of relu: the product that contract computes, and a bit per
+// element.
 #include "runtime/base/dtype.h"
 #include "runtime/base/element.h"
+#include "runtime/cts/calls.h"
 #include "runtime/cts/contraction_case.h"
 #include "runtime/cts/device_call.h"
 #include "runtime/cts/driver_fixture.h"
@@ -32,9 +34,9 @@ protected:
         *driver, WeightUse::updated, {&data.lhs, &data.rhs, &data.bias, &data.out, &bits},
         [&](void *const *places) {
           auto *at = static_cast<uint8_t *>(places[4]);
-          return driver->contractWithBits(
-              descriptor, places[0], places[1], data.shape.hasBias ? places[2] : nullptr,
-              {reads ? at : nullptr, reads ? nullptr : at}, places[3], 1);
+          return callContractWithBits(*driver, descriptor, places[0], places[1],
+                                      data.shape.hasBias ? places[2] : nullptr,
+                                      {reads ? at : nullptr, reads ? nullptr : at}, places[3], 1);
         });
   }
   void checkMade(const ContractionCase &shape) {
@@ -163,34 +165,39 @@ TEST_P(ContractWithBits, TreatsNaNAndInfinity) {
 }
 
 TEST_P(ContractWithBits, RefusesWhatNoLibraryHas) {
-  for (int which = 0; which < 6; ++which) {
+  for (int which = 0; which < 4; ++which) {
     ContractionCase shape;
     shape.m = 3, shape.n = 4, shape.k = 5;
     shape.relu = which != 0;
-    shape.hasBias = which == 2;
-    shape.accumulate = which == 3;
-    shape.batch = which == 4 ? 2 : 1;
-    if (which == 5) {
+    shape.accumulate = which == 1;
+    shape.batch = which == 2 ? 2 : 1;
+    if (which == 3) {
       shape.lhs = shape.rhs = MPC_RT_INT8;
       shape.out = MPC_RT_INT32;
       shape.relu = false;
     }
     ContractionData data(shape);
     std::vector<uint8_t> bits(static_cast<size_t>(2 * shape.m) * rowBytes(shape));
-    // Bits without relu; bits that are read by one with relu or a bias; the others as `shape` is.
-    EXPECT_EQ(contract(data, bits, /*reads=*/which == 1 || which == 2 || which == 5),
-              MPC_RT_INVALID_ARGUMENT)
-        << which;
+    // Bits without relu; the others as `shape` is.
+    EXPECT_EQ(contract(data, bits, /*reads=*/which == 3), MPC_RT_INVALID_ARGUMENT) << which;
   }
   ContractionCase shape;
-  shape.relu = true;
   ContractionData data(shape);
   uint8_t bits[16] = {};
+  mpc_rt_contract_call_t call =
+      contractCall(data.lhs.data(), data.rhs.data(), nullptr, data.out.data(), 1);
+  auto refuses = [&](uint32_t activation, const uint8_t *where, uint8_t *mask) {
+    auto descriptor = shape.descriptor(1);
+    descriptor.activation = activation;
+    call.where = where, call.mask = mask;
+    EXPECT_EQ(driver->contract(descriptor, call), MPC_RT_INVALID_ARGUMENT) << activation;
+  };
   ASSERT_EQ(driver->begin(WeightUse::updated), MPC_RT_OK);
-  for (ReluBits both : {ReluBits{bits, bits}, ReluBits{}})
-    EXPECT_EQ(driver->contractWithBits(shape.descriptor(1), data.lhs.data(), data.rhs.data(),
-                                       nullptr, both, data.out.data(), 1),
-              MPC_RT_INVALID_ARGUMENT);
+  refuses(MPC_RT_ACTIVATION_RELU, bits, bits);
+  refuses(MPC_RT_ACTIVATION_RELU, bits, nullptr);
+  refuses(MPC_RT_ACTIVATION_GELU, nullptr, bits);
+  refuses(MPC_RT_ACTIVATION_RELU_GRADIENT, nullptr, nullptr);
+  refuses(MPC_RT_ACTIVATION_RELU_GRADIENT, bits, bits);
   driver->end();
 }
 

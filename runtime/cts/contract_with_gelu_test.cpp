@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Conformance of contract_with_gelu: the product that contract computes, and gelu or its
+// Conformance of contract with gelu: the product that contract computes, and gelu or its
 // derivative.
 #include "runtime/base/dtype.h"
 #include "runtime/base/element.h"
+#include "runtime/cts/calls.h"
 #include "runtime/cts/contraction_case.h"
 #include "runtime/cts/device_call.h"
 #include "runtime/cts/driver_fixture.h"
@@ -26,16 +27,15 @@ protected:
   mpc_rt_status_t contract(ContractionData &data, std::vector<uint8_t> &beside, Kind kind) {
     auto descriptor = data.shape.descriptor(++nextId);
     driver->variablesChanged(); // the next case's weights are others
-    return callOnDevice(*driver, WeightUse::updated,
-                        {&data.lhs, &data.rhs, &data.bias, &data.out, &beside},
-                        [&](void *const *places) {
-                          GeluArguments gelu;
-                          gelu.at = kind == Kind::derivative ? places[4] : nullptr;
-                          gelu.kept = kind == Kind::kept ? places[4] : nullptr;
-                          return driver->contractWithGelu(descriptor, places[0], places[1],
-                                                          data.shape.hasBias ? places[2] : nullptr,
-                                                          gelu, places[3], 1);
-                        });
+    return callOnDevice(
+        *driver, WeightUse::updated, {&data.lhs, &data.rhs, &data.bias, &data.out, &beside},
+        [&](void *const *places) {
+          GeluArguments gelu;
+          gelu.at = kind == Kind::derivative ? places[4] : nullptr;
+          gelu.kept = kind == Kind::kept ? places[4] : nullptr;
+          return callContractWithGelu(*driver, descriptor, places[0], places[1],
+                                      data.shape.hasBias ? places[2] : nullptr, gelu, places[3], 1);
+        });
   }
   // The distance of numbers of the dtype at `value`.
   static double unitAt(mpc_rt_dtype_t dtype, double value) {
@@ -175,24 +175,35 @@ TEST_P(ContractWithGelu, TreatsNaNAndInfinity) {
 }
 
 TEST_P(ContractWithGelu, RefusesWhatNoLibraryHas) {
-  for (int which = 0; which < 5; ++which) {
+  for (bool isInteger : {false, true}) {
     ContractionCase shape;
     shape.m = 3, shape.n = 4, shape.k = 5;
-    shape.relu = which == 0;
-    shape.accumulate = which == 1;
-    shape.batch = which == 2 ? 2 : 1;
-    shape.hasBias = which == 3;
-    if (which == 4) {
+    shape.batch = isInteger ? 1 : 2;
+    if (isInteger) {
       shape.lhs = shape.rhs = MPC_RT_INT8;
       shape.out = MPC_RT_INT32;
     }
     ContractionData data(shape);
     std::vector<uint8_t> beside(data.out.size());
-    // A derivative with a bias; the others as `shape` is.
-    EXPECT_EQ(contract(data, beside, which == 3 ? Kind::derivative : Kind::gelu),
-              MPC_RT_INVALID_ARGUMENT)
-        << which;
+    EXPECT_EQ(contract(data, beside, Kind::gelu), MPC_RT_INVALID_ARGUMENT) << isInteger;
   }
+  ContractionCase shape;
+  ContractionData data(shape);
+  std::vector<uint8_t> beside(data.out.size());
+  mpc_rt_contract_call_t call =
+      contractCall(data.lhs.data(), data.rhs.data(), nullptr, data.out.data(), 1);
+  auto refuses = [&](uint32_t activation, const void *at, void *kept) {
+    auto descriptor = shape.descriptor(1);
+    descriptor.activation = activation;
+    call.gelu_at = at, call.kept = kept;
+    EXPECT_EQ(driver->contract(descriptor, call), MPC_RT_INVALID_ARGUMENT) << activation;
+  };
+  ASSERT_EQ(driver->begin(WeightUse::updated), MPC_RT_OK);
+  refuses(MPC_RT_ACTIVATION_RELU, nullptr, beside.data());
+  refuses(MPC_RT_ACTIVATION_GELU, beside.data(), nullptr);
+  refuses(MPC_RT_ACTIVATION_GELU_GRADIENT, nullptr, nullptr);
+  refuses(MPC_RT_ACTIVATION_GELU_GRADIENT, beside.data(), beside.data());
+  driver->end();
 }
 
 } // namespace

@@ -2,6 +2,7 @@
 //
 // Conformance of convolve: bit-exact results over directions, dtypes, shapes, windows, epilogues.
 #include "runtime/base/philox.h"
+#include "runtime/cts/calls.h"
 #include "runtime/cts/convolution_case.h"
 #include "runtime/cts/device_call.h"
 #include "runtime/cts/driver_fixture.h"
@@ -21,7 +22,7 @@ protected:
     auto descriptor = data.shape.descriptor(nextId);
     auto status = callOnDevice(
         *driver, use, {&data.lhs, &data.rhs, &data.bias, &data.out}, [&](void *const *places) {
-          return driver->convolve(descriptor, places[0], places[1], places[2], places[3], 1);
+          return callConvolve(*driver, descriptor, places[0], places[1], places[2], places[3], 1);
         });
     return status;
   }
@@ -314,8 +315,8 @@ TEST_P(Convolve, TakesADynamicBatch) {
     descriptor.batch = {0, 1};
     EXPECT_EQ(callOnDevice(*driver, WeightUse::constant, {&data.lhs, &data.rhs, &data.out},
                            [&](void *const *places) {
-                             return driver->convolve(descriptor, places[0], places[1], nullptr,
-                                                     places[2], batch);
+                             return callConvolve(*driver, descriptor, places[0], places[1], nullptr,
+                                                 places[2], batch);
                            }),
               MPC_RT_OK);
     driver->variablesChanged();
@@ -334,9 +335,9 @@ TEST_P(Convolve, RefusesDescriptorsThatNobodyCouldRun) {
     auto descriptor = c.descriptor(1);
     change(descriptor);
     auto before = data.out;
-    EXPECT_EQ(
-        driver->convolve(descriptor, data.lhs.data(), data.rhs.data(), nullptr, data.out.data(), 3),
-        code)
+    EXPECT_EQ(callConvolve(*driver, descriptor, data.lhs.data(), data.rhs.data(), nullptr,
+                           data.out.data(), 3),
+              code)
         << word;
     EXPECT_NE(std::strstr(mpc_rt_last_error(), word), nullptr) << mpc_rt_last_error();
     EXPECT_NE(std::strstr(mpc_rt_last_error(), "test/layer"), nullptr) << mpc_rt_last_error();

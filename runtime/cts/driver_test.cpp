@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What every driver does besides computing: memory, run brackets, refusals.
+#include "runtime/cts/calls.h"
 #include "runtime/cts/contraction_case.h"
 #include "runtime/cts/driver_fixture.h"
 
@@ -60,8 +61,8 @@ TEST_P(DriverTest, RefusesDescriptorsThatNobodyCouldRun) {
     auto descriptor = shape.descriptor(1);
     change(descriptor);
     auto before = data.out;
-    EXPECT_EQ(driver->contract(descriptor, data.lhs.data(), data.rhs.data(), nullptr,
-                               data.out.data(), nullptr, 3),
+    EXPECT_EQ(callContract(*driver, descriptor, data.lhs.data(), data.rhs.data(), nullptr,
+                           data.out.data(), nullptr, 3),
               code)
         << word;
     EXPECT_NE(std::strstr(mpc_rt_last_error(), word), nullptr) << mpc_rt_last_error();

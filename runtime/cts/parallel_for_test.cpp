@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <mutex>
 #include <set>
@@ -130,6 +131,16 @@ TEST_P(ParallelFor, UsesItsThreadsAndFlushesDenormalsInAll) {
   const Record &seen = meeting.seen;
   EXPECT_EQ(seen.threads.size(), GetParam().threads);
   EXPECT_EQ(seen.controlWords, std::set<unsigned>{0x9fc0u});
+}
+
+TEST_P(ParallelFor, StartsNoThreadsButItsWorkers) {
+  auto threads = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {});
+  };
+  const auto before = threads();
+  Record seen(1000);
+  run(seen, 1000, 1);
+  EXPECT_LE(threads(), before + GetParam().threads - 1);
 }
 
 // The plain OpenMP region of a host program must find its own control word in the workers.

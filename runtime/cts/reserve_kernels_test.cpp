@@ -5,6 +5,7 @@
 // many.
 #include "runtime/base/dtype.h"
 #include "runtime/base/philox.h"
+#include "runtime/cts/calls.h"
 #include "runtime/cts/driver_fixture.h"
 
 #include <cstdlib>
@@ -33,19 +34,20 @@ struct Draw {
     const ResultKernel kernel{[](void *const *, int64_t, int64_t) {}, arguments, 1, 0, 100};
     switch (service) {
     case withLargest:
-      return driver.contract(descriptor, lhs.data(), rhs.data(), bias.data(), result, &largest, 1);
+      return callContract(driver, descriptor, lhs.data(), rhs.data(), bias.data(), result, &largest,
+                          1);
     case andLaunch:
-      return driver.contractAndLaunch(descriptor, lhs.data(), rhs.data(), bias.data(), result,
-                                      kernel, 1);
+      return callContractAndLaunch(driver, descriptor, lhs.data(), rhs.data(), bias.data(), result,
+                                   kernel, 1);
     case withBits:
-      return driver.contractWithBits(descriptor, lhs.data(), rhs.data(), bias.data(),
-                                     {nullptr, bits.data()}, result, 1);
+      return callContractWithBits(driver, descriptor, lhs.data(), rhs.data(), bias.data(),
+                                  {nullptr, bits.data()}, result, 1);
     case andSum:
-      return driver.contractAndSum(descriptor, lhs.data(), rhs.data(), result,
-                                   {nullptr, isConsumed ? &kernel : nullptr, {}, sums.data()}, 1);
+      return callContractAndSum(driver, descriptor, lhs.data(), rhs.data(), result,
+                                {nullptr, isConsumed ? &kernel : nullptr, {}, sums.data()}, 1);
     default:
-      return driver.contract(descriptor, lhs.data(), rhs.data(), bias.data(), result,
-                             /*largest=*/nullptr, 1);
+      return callContract(driver, descriptor, lhs.data(), rhs.data(), bias.data(), result,
+                          /*largest=*/nullptr, 1);
     }
   }
 

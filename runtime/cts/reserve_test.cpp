@@ -3,6 +3,7 @@
 // Conformance of setReserving: a driver that says beforehand what memory it needs takes no more
 // when it computes, and has computed nothing before.
 #include "runtime/base/element.h"
+#include "runtime/cts/calls.h"
 #include "runtime/cts/contraction_case.h"
 #include "runtime/cts/convolution_case.h"
 #include "runtime/cts/driver_fixture.h"
@@ -71,8 +72,8 @@ TEST_P(Reserve, TakesBeforehandWhatContractionsNeed) {
         ContractionData data(shape);
         const mpc_rt_contract_t descriptor = shape.descriptor(++id);
         expectSameMemory(data, operands & 4 ? WeightUse::constant : WeightUse::updated, [&] {
-          return driver->contract(descriptor, data.lhs.data(), data.storedRhs().data(),
-                                  data.bias.data(), data.out.data(), /*largest=*/nullptr, 1);
+          return callContract(*driver, descriptor, data.lhs.data(), data.storedRhs().data(),
+                              data.bias.data(), data.out.data(), /*largest=*/nullptr, 1);
         });
       }
 }
@@ -118,8 +119,8 @@ TEST_P(Reserve, TakesBeforehandWhatSumsNeed) {
           expectSameMemory(
               data, WeightUse::updated,
               [&] {
-                return driver->contractAndSum(
-                    descriptor, data.lhs.data(), data.rhs.data(),
+                return callContractAndSum(
+                    *driver, descriptor, data.lhs.data(), data.rhs.data(),
                     isConsumed ? nullptr : data.out.data(),
                     {nullptr, isConsumed ? &kernel : nullptr, {}, sums.data()}, 1);
               },
@@ -147,8 +148,8 @@ TEST_P(Reserve, TakesBeforehandWhatRoundingNeeds) {
           descriptor.lhs_dtype = MPC_RT_FLOAT32;
           descriptor.flags |= MPC_RT_CONTRACT_ROUND_LHS;
           expectSameMemory(data, isVariable ? WeightUse::constant : WeightUse::updated, [&] {
-            return driver->contract(descriptor, wide.data(), data.storedRhs().data(),
-                                    data.bias.data(), data.out.data(), /*largest=*/nullptr, 1);
+            return callContract(*driver, descriptor, wide.data(), data.storedRhs().data(),
+                                data.bias.data(), data.out.data(), /*largest=*/nullptr, 1);
           });
         }
 }
@@ -172,8 +173,8 @@ TEST_P(Reserve, TakesBeforehandWhatConvolutionsNeed) {
           ConvolutionData data(shape);
           const mpc_rt_convolution_t descriptor = shape.descriptor(++id);
           expectSameMemory(data, isVariable ? WeightUse::constant : WeightUse::updated, [&] {
-            return driver->convolve(descriptor, data.lhs.data(), data.rhs.data(), data.bias.data(),
-                                    data.out.data(), 1);
+            return callConvolve(*driver, descriptor, data.lhs.data(), data.rhs.data(),
+                                data.bias.data(), data.out.data(), 1);
           });
         }
 }

@@ -2,9 +2,11 @@
 // Array storage and the element type table.
 #include "data/array.h"
 
+#include "runtime/base/out_of_memory.h"
+
 #include <cstdlib>
 #include <cstring>
-#include <new>
+#include <optional>
 
 namespace mpc::data {
 
@@ -89,9 +91,10 @@ Result<Array> Array::allocate(mpc_rt_dtype_t dtype, std::vector<int64_t> dims) {
 }
 
 Array Array::copyOf(mpc_rt_dtype_t dtype, std::vector<int64_t> dims, const void *data) {
+  const std::optional<uint64_t> bytes = byteSize(dims, dtypeInfo(dtype)->bytes); // of the source
   Result<Array> array = allocate(dtype, std::move(dims));
   if (!array)
-    throw std::bad_alloc(); // the source exists, so its size is sane
+    throw rt::OutOfMemory(*bytes);
   if (array->bytes_)
     std::memcpy(array->data(), data, array->bytes_);
   return *array;

@@ -251,9 +251,7 @@ private:
                              "; floating values are never rounded to integers here: convert it");
     int64_t perRow =
         std::max<int64_t>(countOf(array.dims()) / std::max<int64_t>(array.rows(), 1), 1);
-    int64_t bad = spec.indexLimit > 0
-                      ? firstOutside(array, 0, static_cast<uint64_t>(spec.indexLimit) - 1)
-                      : -1;
+    int64_t bad = spec.indexLimit > 0 ? firstNoIndex(array, spec.indexLimit) : -1;
     if (bad >= 0)
       return fail(found, "row " + std::to_string(bad / perRow) + " is " +
                              formatElement(array, bad) + "; expected values from 0 to " +

@@ -13,7 +13,7 @@ struct TensorSpec {
   std::vector<std::string> aliases; // other names that data may use: "x0", an output's name
   mpc_rt_dtype_t dtype = MPC_RT_FLOAT32;
   std::vector<int64_t> dims; // of one row, without the batch
-  int64_t indexLimit = 0;    // integer values must lie in [0, indexLimit); 0 = free
+  int64_t indexLimit = 0;    // whole parts of values must lie in [0, indexLimit); 0 = free
 };
 
 /// What an entry takes, in its order.

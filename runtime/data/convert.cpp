@@ -127,6 +127,16 @@ int64_t firstOutside(const Array &array, int64_t low, uint64_t high) {
   return found;
 }
 
+int64_t firstNoIndex(const Array &array, int64_t limit) {
+  if (!isFloating(array.dtype()))
+    return firstOutside(array, 0, static_cast<uint64_t>(limit) - 1);
+  for (int64_t i = 0; i < array.elements(); ++i)
+    if (double value = elementAsDouble(array, i);
+        !(value > -1.0 && value < static_cast<double>(limit)))
+      return i;
+  return -1;
+}
+
 int64_t firstMisfit(const Array &array, mpc_rt_dtype_t dtype) {
   int64_t found = -1;
   visit(dtype, [&](auto sample) {

@@ -34,6 +34,9 @@ Array widenForNpz(const Array &array);
 /// other arrays -1.
 int64_t firstOutside(const Array &array, int64_t low, uint64_t high);
 
+/// The first element whose whole part does not lie in [0, limit), or -1; NaN does not.
+int64_t firstNoIndex(const Array &array, int64_t limit);
+
 /// Position of the first integer that `dtype` cannot hold; -1 if none.
 int64_t firstMisfit(const Array &array, mpc_rt_dtype_t dtype);
 

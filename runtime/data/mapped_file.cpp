@@ -2,6 +2,8 @@
 // Mapping of regular files.
 #include "data/mapped_file.h"
 
+#include "runtime/base/out_of_memory.h"
+
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -37,7 +39,7 @@ Result<std::shared_ptr<MappedFile>> MappedFile::open(const std::string &path) {
       const int reason = errno;
       ::close(descriptor);
       if (reason == ENOMEM)
-        throw std::bad_alloc();
+        throw rt::OutOfMemory(size);
       return Failure(path + ": cannot map " + std::to_string(size) +
                      " bytes: " + std::strerror(reason));
     }
@@ -47,7 +49,7 @@ Result<std::shared_ptr<MappedFile>> MappedFile::open(const std::string &path) {
   if (!file) {
     if (data)
       ::munmap(data, size);
-    throw std::bad_alloc();
+    throw rt::OutOfMemory(sizeof(MappedFile));
   }
   return std::shared_ptr<MappedFile>(file);
 }

@@ -4,9 +4,9 @@
 #include "runtime/drivers/attention.h"
 #include "runtime/base/dtype.h"
 #include "runtime/base/status.h"
+#include "runtime/drivers/call_struct.h"
 
 #include <cmath>
-#include <cstddef>
 
 namespace mpc::rt {
 namespace {
@@ -25,32 +25,41 @@ bool fitsMask(const mpc_rt_attention_t &descriptor, const uint8_t *mask) {
   return (mask != nullptr) == ((descriptor.flags & MPC_RT_ATTENTION_MASK) != 0);
 }
 
-// As the services say: what is kept, and a scale of what is not less than 1.
-bool fitsDropout(const AttentionDropout &dropout) {
-  return dropout.drops ? dropout.kept && dropout.scale >= 1 && std::isfinite(dropout.scale)
-                       : !dropout.kept;
+// What is kept, and a scale of what is not less than 1.
+bool fitsDropout(const mpc_rt_attention_t &descriptor, const uint8_t *kept) {
+  return descriptor.flags & MPC_RT_ATTENTION_DROPOUT
+             ? kept && descriptor.keep_scale >= 1 && std::isfinite(descriptor.keep_scale)
+             : !kept;
+}
+
+bool fitsGradient(const mpc_rt_attention_t &descriptor, const mpc_rt_attend_call_t &call) {
+  return !(descriptor.flags & MPC_RT_ATTENTION_GRADIENT) ||
+         (call.cotangent && call.query_gradient && call.key_gradient && call.value_gradient);
+}
+
+AttentionDropout dropoutOf(const mpc_rt_attention_t &descriptor, const mpc_rt_attend_call_t &call) {
+  if (!(descriptor.flags & MPC_RT_ATTENTION_DROPOUT))
+    return {};
+  return {call.kept, descriptor.keep_scale, /*drops=*/true};
 }
 
 mpc_rt_status_t resolve(const mpc_rt_attention_t &descriptor, int64_t batch, bool hasOperands,
                         Attention &result) {
   const char *layer = descriptor.layer ? descriptor.layer : "attention";
   const bool hasHiddenScore = descriptor.flags & MPC_RT_ATTENTION_HIDDEN_SCORE;
-  const size_t needed =
-      hasHiddenScore ? sizeof(mpc_rt_attention_t) : offsetof(mpc_rt_attention_t, hidden_score);
-  if (descriptor.struct_size < needed)
-    return fail(MPC_RT_FAILED_PRECONDITION,
-                "%s: attention descriptor of %u bytes; this runtime needs %zu; compile the model "
-                "again",
-                layer, descriptor.struct_size, needed);
+  if (auto status = checkDescriptor(layer, descriptor))
+    return status;
   constexpr uint32_t ofMask = MPC_RT_ATTENTION_MASK | MPC_RT_ATTENTION_MASK_OF_SAMPLE |
                               MPC_RT_ATTENTION_MASK_OF_HEAD | MPC_RT_ATTENTION_MASK_OF_TARGET;
-  if (descriptor.flags & ~(MPC_RT_ATTENTION_CAUSAL | MPC_RT_ATTENTION_HIDDEN_SCORE | ofMask))
+  if (descriptor.flags & ~(MPC_RT_ATTENTION_CAUSAL | MPC_RT_ATTENTION_HIDDEN_SCORE |
+                           MPC_RT_ATTENTION_DROPOUT | MPC_RT_ATTENTION_GRADIENT | ofMask))
     return fail(MPC_RT_FAILED_PRECONDITION,
                 "%s: attention flags %u are newer than this runtime; update libmpcrt", layer,
                 descriptor.flags);
   Attention a;
   a.dtype = descriptor.dtype;
   a.causal = (descriptor.flags & MPC_RT_ATTENTION_CAUSAL) != 0;
+  a.isGradient = (descriptor.flags & MPC_RT_ATTENTION_GRADIENT) != 0;
   a.mask = descriptor.flags & ofMask;
   if (a.mask && (a.causal || !(a.mask & MPC_RT_ATTENTION_MASK)))
     return fail(MPC_RT_INVALID_ARGUMENT,
@@ -98,21 +107,38 @@ mpc_rt_status_t resolve(const mpc_rt_attention_t &descriptor, int64_t batch, boo
 
 } // namespace
 
-mpc_rt_status_t resolveAttention(const mpc_rt_attention_t &descriptor, const AttentionOperands &o,
-                                 int64_t batch, Attention &result) noexcept {
-  return resolve(descriptor, batch,
-                 o.query && o.key && o.value && o.out && o.logSums &&
-                     fitsMask(descriptor, o.mask) && fitsDropout(o.dropout),
-                 result);
+AttentionOperands operandsOf(const mpc_rt_attention_t &descriptor,
+                             const mpc_rt_attend_call_t &call) noexcept {
+  return {call.query,
+          call.key,
+          call.value,
+          call.out,
+          call.log_sums,
+          call.mask,
+          dropoutOf(descriptor, call)};
+}
+
+AttentionGradientOperands gradientOperandsOf(const mpc_rt_attention_t &descriptor,
+                                             const mpc_rt_attend_call_t &call) noexcept {
+  return {call.cotangent,
+          call.out,
+          call.log_sums,
+          call.query,
+          call.key,
+          call.value,
+          call.query_gradient,
+          call.key_gradient,
+          call.value_gradient,
+          call.mask,
+          dropoutOf(descriptor, call)};
 }
 
 mpc_rt_status_t resolveAttention(const mpc_rt_attention_t &descriptor,
-                                 const AttentionGradientOperands &o, int64_t batch,
-                                 Attention &result) noexcept {
-  return resolve(descriptor, batch,
-                 o.cotangent && o.out && o.logSums && o.query && o.key && o.value &&
-                     o.queryGradient && o.keyGradient && o.valueGradient &&
-                     fitsMask(descriptor, o.mask) && fitsDropout(o.dropout),
+                                 const mpc_rt_attend_call_t &call, Attention &result) noexcept {
+  return resolve(descriptor, call.batch,
+                 call.query && call.key && call.value && call.out && call.log_sums &&
+                     fitsMask(descriptor, call.mask) && fitsDropout(descriptor, call.kept) &&
+                     fitsGradient(descriptor, call),
                  result);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An attention descriptor for one batch, checked, and what the two services are given.
+// An attention descriptor for one batch, checked, and what attention and its derivative are given.
 #ifndef MPC_RUNTIME_DRIVERS_ATTENTION_H
 #define MPC_RUNTIME_DRIVERS_ATTENTION_H
 
@@ -15,6 +15,7 @@ namespace mpc::rt {
 struct Attention {
   mpc_rt_dtype_t dtype = 0;
   bool causal = false;
+  bool isGradient = false;
   uint32_t mask = 0; // MPC_RT_ATTENTION_MASK*
   int64_t batch = 0, targets = 0, sources = 0, heads = 0, width = 0, valueWidth = 0;
   double scale = 1;
@@ -69,14 +70,15 @@ struct AttentionGradientOperands {
   AttentionDropout dropout = {};
 };
 
-// An error status, naming the layer, for a descriptor that no driver could run: unknown dtypes,
-// extents that overflow, missing operands.
+AttentionOperands operandsOf(const mpc_rt_attention_t &descriptor,
+                             const mpc_rt_attend_call_t &call) noexcept;
+AttentionGradientOperands gradientOperandsOf(const mpc_rt_attention_t &descriptor,
+                                             const mpc_rt_attend_call_t &call) noexcept;
+
+// An error status, naming the layer, for a call that no driver could do: unknown dtypes, extents
+// that overflow, missing operands. `call` has all fields.
 mpc_rt_status_t resolveAttention(const mpc_rt_attention_t &descriptor,
-                                 const AttentionOperands &operands, int64_t batch,
-                                 Attention &result) noexcept;
-mpc_rt_status_t resolveAttention(const mpc_rt_attention_t &descriptor,
-                                 const AttentionGradientOperands &operands, int64_t batch,
-                                 Attention &result) noexcept;
+                                 const mpc_rt_attend_call_t &call, Attention &result) noexcept;
 
 // For the pairs [begin, end) of sample and head (sample * heads + head), on memory of the host. All
 // arithmetic is in float64; nothing is rounded but results.

@@ -4,6 +4,7 @@
 #include "runtime/drivers/contraction.h"
 #include "runtime/base/dtype.h"
 #include "runtime/base/status.h"
+#include "runtime/drivers/call_struct.h"
 
 namespace mpc::rt {
 namespace {
@@ -69,13 +70,13 @@ mpc_rt_status_t takeDtypes(const mpc_rt_contract_t &descriptor, const char *laye
   return MPC_RT_OK;
 }
 
-mpc_rt_status_t takeFlags(const mpc_rt_contract_t &descriptor, const char *layer, bool areGroups,
+mpc_rt_status_t takeFlags(const mpc_rt_contract_t &descriptor, const char *layer, bool hasScales,
                           Contraction &c) noexcept {
   constexpr uint32_t knownFlags = MPC_RT_CONTRACT_TRANSPOSE_LHS | MPC_RT_CONTRACT_TRANSPOSE_RHS |
                                   MPC_RT_CONTRACT_ACCUMULATE | MPC_RT_CONTRACT_PACKED_RHS |
                                   MPC_RT_CONTRACT_CONSUMED | MPC_RT_CONTRACT_ROUND_LHS |
                                   MPC_RT_CONTRACT_ROUND_SUMS;
-  if ((descriptor.flags & ~knownFlags) || descriptor.activation > MPC_RT_ACTIVATION_RELU)
+  if ((descriptor.flags & ~knownFlags) || descriptor.activation > MPC_RT_ACTIVATION_GELU_GRADIENT)
     return fail(MPC_RT_FAILED_PRECONDITION,
                 "%s: contraction flags %#x, activation %u are newer than this runtime; update "
                 "libmpcrt",
@@ -86,7 +87,10 @@ mpc_rt_status_t takeFlags(const mpc_rt_contract_t &descriptor, const char *layer
   c.packedRhs = descriptor.flags & MPC_RT_CONTRACT_PACKED_RHS;
   c.roundsLhs = descriptor.flags & MPC_RT_CONTRACT_ROUND_LHS;
   c.relu = descriptor.activation == MPC_RT_ACTIVATION_RELU;
-  if (c.packedRhs && (!hasNarrowRhs(c) || c.transposeRhs != areGroups || c.batch != 1))
+  c.readsMask = descriptor.activation == MPC_RT_ACTIVATION_RELU_GRADIENT;
+  c.gelu = descriptor.activation == MPC_RT_ACTIVATION_GELU;
+  c.geluGradient = descriptor.activation == MPC_RT_ACTIVATION_GELU_GRADIENT;
+  if (c.packedRhs && (!hasNarrowRhs(c) || (c.transposeRhs && !hasScales) || c.batch != 1))
     return fail(MPC_RT_INVALID_ARGUMENT,
                 "%s: only one int8 rhs can be packed, and only groups of weights are transposed "
                 "then; compile the model again",
@@ -105,31 +109,115 @@ mpc_rt_status_t roundLhs(const char *layer, Contraction &c) noexcept {
   return MPC_RT_OK;
 }
 
+mpc_rt_status_t refuse(const char *layer, const char *what) noexcept {
+  return fail(MPC_RT_INVALID_ARGUMENT, "%s: %s; compile the model again", layer, what);
+}
+
+// Bits of relu and arguments of gelu: each has its activation.
+mpc_rt_status_t takeActivation(const mpc_rt_contract_call_t &call, const char *layer,
+                               Contraction &c) noexcept {
+  c.makesMask = call.mask != nullptr;
+  c.keepsArgument = call.kept != nullptr;
+  const bool isMatrix = c.batch == 1 && isFloating(c.out) && !isFloat8(c.lhs);
+  if ((call.where != nullptr) != c.readsMask || (c.makesMask && (!c.relu || c.accumulate)) ||
+      ((c.makesMask || c.readsMask) && !isMatrix))
+    return refuse(layer, "bits of relu are made by one matrix with relu that is added to nothing, "
+                         "or read by one with its derivative");
+  if ((call.gelu_at != nullptr) != c.geluGradient || (c.keepsArgument && !c.gelu) ||
+      ((c.gelu || c.geluGradient) && !isMatrix))
+    return refuse(layer, "gelu is of one matrix, its derivative of one that has the arguments and "
+                         "keeps none");
+  return MPC_RT_OK;
+}
+
+mpc_rt_status_t takeSums(const mpc_rt_contract_t &descriptor, const mpc_rt_contract_call_t &call,
+                         const char *layer, Contraction &c) noexcept {
+  c.sumsColumns = call.sums != nullptr;
+  c.roundsSums = descriptor.flags & MPC_RT_CONTRACT_ROUND_SUMS;
+  if (!c.sumsColumns)
+    return c.roundsSums ? refuse(layer, "sums are rounded, but not made") : MPC_RT_OK;
+  if (c.transposeRhs || c.batch != 1 || c.rhs > MPC_RT_FLOAT16)
+    return refuse(layer, "columns are summed of one rhs of float32, bfloat16 or float16 that is "
+                         "not transposed");
+  if (c.roundsSums && c.out != MPC_RT_BFLOAT16 && c.out != MPC_RT_FLOAT16)
+    return fail(MPC_RT_INVALID_ARGUMENT,
+                "%s: sums are rounded to bfloat16 or float16, not to %s; compile the model again",
+                layer, dtypeName(c.out));
+  return MPC_RT_OK;
+}
+
+mpc_rt_status_t takeScales(const mpc_rt_contract_call_t &call, const char *layer,
+                           Contraction &c) noexcept {
+  if (!call.scale && !call.zero && !call.places && !call.divisors && !call.blocks)
+    return MPC_RT_OK;
+  c.unsignedRhs = c.transposeRhs && !c.packedRhs;
+  if (c.batch != 1 || c.rhs != MPC_RT_INT8 || c.lhs == MPC_RT_INT8 ||
+      (!c.packedRhs && !c.unsignedRhs) || (call.divisors && !c.transposeRhs))
+    return refuse(layer, "blocks of weights that are neither packed nor transposed bytes, or "
+                         "divisors of weights that are not transposed");
+  if (call.blocks < 1 || !call.scale || !call.zero || !call.places)
+    return fail(MPC_RT_INVALID_ARGUMENT, "%s: blocks of weights with a null operand", layer);
+  for (int64_t k = 0; k < c.k; ++k)
+    if (!(call.places[k] >= 0 && call.places[k] < static_cast<float>(call.blocks)))
+      return fail(MPC_RT_INVALID_ARGUMENT,
+                  "%s: row %lld of the weights is in block %g (g_idx), but there are %lld blocks; "
+                  "quantize the model again",
+                  layer, static_cast<long long>(k), static_cast<double>(call.places[k]),
+                  static_cast<long long>(call.blocks));
+  return MPC_RT_OK;
+}
+
+mpc_rt_status_t checkKernel(const mpc_rt_contract_call_t &call, const char *layer) noexcept {
+  const mpc_rt_result_kernel_t *kernel = call.kernel;
+  if (kernel && (kernel->argument_count > MPC_RT_MAX_KERNEL_ARGUMENTS ||
+                 kernel->result >= kernel->argument_count))
+    return fail(MPC_RT_FAILED_PRECONDITION,
+                "%s: a kernel of %u arguments on argument %u; this runtime takes %d; update "
+                "libmpcrt",
+                layer, kernel->argument_count, kernel->result, MPC_RT_MAX_KERNEL_ARGUMENTS);
+  return MPC_RT_OK;
+}
+
+mpc_rt_status_t checkOperands(const mpc_rt_contract_t &descriptor,
+                              const mpc_rt_contract_call_t &call, const char *layer,
+                              const Contraction &c) noexcept {
+  const bool needsOut = c.outElements() && !(descriptor.flags & MPC_RT_CONTRACT_CONSUMED);
+  if ((c.lhsElements() && !call.lhs) || (c.rhsElements() && !call.rhs) || (needsOut && !call.out) ||
+      (c.hasBias && c.n && !call.bias))
+    return fail(MPC_RT_INVALID_ARGUMENT, "%s: contraction with a null operand", layer);
+  if (call.largest && c.lhs == MPC_RT_INT8 && c.outElements())
+    return fail(MPC_RT_INVALID_ARGUMENT, "%s: the largest of int32 is not computed", layer);
+  return MPC_RT_OK;
+}
+
 } // namespace
 
-static mpc_rt_status_t resolve(const mpc_rt_contract_t &descriptor, const void *lhs,
-                               const void *rhs, const void *bias, const void *out, int64_t batch,
-                               bool areGroups, Contraction &result) noexcept {
+mpc_rt_status_t resolveContraction(const mpc_rt_contract_t &descriptor,
+                                   const mpc_rt_contract_call_t &call,
+                                   Contraction &result) noexcept {
   const char *layer = descriptor.layer ? descriptor.layer : "contraction";
-  if (descriptor.struct_size < sizeof(mpc_rt_contract_t))
-    return fail(MPC_RT_FAILED_PRECONDITION,
-                "%s: contraction descriptor of %u bytes; this runtime needs %zu; compile the model "
-                "again",
-                layer, descriptor.struct_size, sizeof(mpc_rt_contract_t));
+  if (auto status = checkDescriptor(layer, descriptor))
+    return status;
   Contraction c;
-  if (auto status = evaluateExtents(descriptor, layer, batch, c))
+  if (auto status = evaluateExtents(descriptor, layer, call.batch, c))
     return status;
   if (auto status = takeDtypes(descriptor, layer, c))
     return status;
-  if (auto status = takeFlags(descriptor, layer, areGroups, c))
+  if (auto status = takeFlags(descriptor, layer, call.scale != nullptr, c))
     return status;
   if (c.roundsLhs)
     if (auto status = roundLhs(layer, c))
       return status;
-  const bool needsOut = c.outElements() && !(descriptor.flags & MPC_RT_CONTRACT_CONSUMED);
-  if ((c.lhsElements() && !lhs) || (c.rhsElements() && !rhs) || (needsOut && !out) ||
-      (c.hasBias && c.n && !bias))
-    return fail(MPC_RT_INVALID_ARGUMENT, "%s: contraction with a null operand", layer);
+  if (auto status = checkOperands(descriptor, call, layer, c))
+    return status;
+  if (auto status = takeActivation(call, layer, c))
+    return status;
+  if (auto status = takeSums(descriptor, call, layer, c))
+    return status;
+  if (auto status = takeScales(call, layer, c))
+    return status;
+  if (auto status = checkKernel(call, layer))
+    return status;
   result = c;
   return MPC_RT_OK;
 }
@@ -137,89 +225,8 @@ static mpc_rt_status_t resolve(const mpc_rt_contract_t &descriptor, const void *
 mpc_rt_status_t resolveContraction(const mpc_rt_contract_t &descriptor, const void *lhs,
                                    const void *rhs, const void *bias, const void *out,
                                    int64_t batch, Contraction &result) noexcept {
-  return resolve(descriptor, lhs, rhs, bias, out, batch, /*areGroups=*/false, result);
-}
-
-mpc_rt_status_t resolveBlocks(const mpc_rt_contract_t &descriptor, const void *lhs, const void *rhs,
-                              const BlockScales &blocks, const void *bias, const void *out,
-                              int64_t batch, Contraction &result) noexcept {
-  const char *layer = descriptor.layer ? descriptor.layer : "contraction";
-  if (auto status = resolve(descriptor, lhs, rhs, bias, out, batch, blocks.areGroups, result))
-    return status;
-  result.unsignedRhs = blocks.areGroups && !result.packedRhs;
-  if (result.accumulate || result.batch != 1 || result.rhs != MPC_RT_INT8 ||
-      result.lhs == MPC_RT_INT8 || (!result.packedRhs && !result.unsignedRhs) ||
-      (result.unsignedRhs && !result.transposeRhs))
-    return fail(
-        MPC_RT_INVALID_ARGUMENT,
-        "%s: blocks of weights that are neither packed nor transposed bytes, or added to a result; "
-        "compile the model again",
-        layer);
-  if (blocks.count < 1 || !blocks.scale || !blocks.zero || !blocks.places)
-    return fail(MPC_RT_INVALID_ARGUMENT, "%s: blocks of weights with a null operand", layer);
-  for (int64_t k = 0; k < result.k; ++k)
-    if (!(blocks.places[k] >= 0 && blocks.places[k] < static_cast<float>(blocks.count)))
-      return fail(MPC_RT_INVALID_ARGUMENT,
-                  "%s: row %lld of the weights is in block %g (g_idx), but there are %lld blocks; "
-                  "quantize the model again",
-                  layer, static_cast<long long>(k), static_cast<double>(blocks.places[k]),
-                  static_cast<long long>(blocks.count));
-  return MPC_RT_OK;
-}
-
-mpc_rt_status_t resolveBits(const mpc_rt_contract_t &descriptor, const void *lhs, const void *rhs,
-                            const void *bias, const ReluBits &bits, const void *out, int64_t batch,
-                            Contraction &result) noexcept {
-  const char *layer = descriptor.layer ? descriptor.layer : "contraction";
-  if (auto status = resolveContraction(descriptor, lhs, rhs, bias, out, batch, result))
-    return status;
-  result.makesMask = bits.mask != nullptr;
-  result.readsMask = bits.where != nullptr;
-  const bool isEpilogue = result.readsMask ? !result.relu && !result.hasBias : result.relu;
-  if (result.makesMask == result.readsMask || !isEpilogue || result.batch != 1 ||
-      result.accumulate || !isFloating(result.out))
-    return fail(MPC_RT_INVALID_ARGUMENT,
-                "%s: bits of relu are made by one matrix with relu, or read by one without "
-                "bias and activation; compile the model again",
-                layer);
-  return MPC_RT_OK;
-}
-
-mpc_rt_status_t resolveSums(const mpc_rt_contract_t &descriptor, const void *lhs, const void *rhs,
-                            const void *out, int64_t batch, Contraction &result) noexcept {
-  const char *layer = descriptor.layer ? descriptor.layer : "contraction";
-  if (auto status = resolveContraction(descriptor, lhs, rhs, /*bias=*/nullptr, out, batch, result))
-    return status;
-  if (result.transposeRhs || result.batch != 1 || result.rhs > MPC_RT_FLOAT16)
-    return fail(MPC_RT_INVALID_ARGUMENT,
-                "%s: columns are summed of one rhs of float32, bfloat16 or float16 that is not "
-                "transposed; compile the model again",
-                layer);
-  result.sumsColumns = true;
-  result.roundsSums = descriptor.flags & MPC_RT_CONTRACT_ROUND_SUMS;
-  if (result.roundsSums && result.out != MPC_RT_BFLOAT16 && result.out != MPC_RT_FLOAT16)
-    return fail(MPC_RT_INVALID_ARGUMENT,
-                "%s: sums are rounded to bfloat16 or float16, not to %s; compile the model again",
-                layer, dtypeName(result.out));
-  return MPC_RT_OK;
-}
-
-mpc_rt_status_t resolveGelu(const mpc_rt_contract_t &descriptor, const void *lhs, const void *rhs,
-                            const void *bias, const GeluArguments &gelu, const void *out,
-                            int64_t batch, Contraction &result) noexcept {
-  const char *layer = descriptor.layer ? descriptor.layer : "contraction";
-  if (auto status = resolveContraction(descriptor, lhs, rhs, bias, out, batch, result))
-    return status;
-  result.geluGradient = gelu.at != nullptr;
-  result.gelu = !result.geluGradient;
-  result.keepsArgument = gelu.kept != nullptr;
-  if (result.batch != 1 || result.accumulate || result.relu || !isFloating(result.out) ||
-      isFloat8(result.lhs) || (result.geluGradient && (result.hasBias || result.keepsArgument)))
-    return fail(MPC_RT_INVALID_ARGUMENT,
-                "%s: gelu is of one matrix without activation, its derivative of one without bias "
-                "that keeps nothing; compile the model again",
-                layer);
-  return MPC_RT_OK;
+  return resolveContraction(descriptor,
+                            contractCall(lhs, rhs, bias, const_cast<void *>(out), batch), result);
 }
 
 } // namespace mpc::rt

@@ -43,14 +43,14 @@ struct Contraction {
   mpc_rt_dtype_t sumsDtype() const { return roundsSums ? out : MPC_RT_FLOAT32; }
 };
 
-// A bit per element of the result, as services->contract_with_bits has them; one is null.
+// A bit per element of the result, as mpc_rt_contract_call_t has them; one is null at least.
 struct ReluBits {
   const uint8_t *where = nullptr; // 0 is written where a bit is not set
   uint8_t *mask = nullptr;        // receives which results are positive
 };
 
-// Matrices like the result, as services->contract_with_gelu has them. Without the first, gelu is
-// applied; the second may be null.
+// Matrices like the result, as mpc_rt_contract_call_t has them. Without the first, gelu is applied;
+// the second may be null.
 struct GeluArguments {
   const void *at = nullptr; // where the derivative is taken
   void *kept = nullptr;     // receives what gelu is applied to
@@ -58,12 +58,13 @@ struct GeluArguments {
 
 struct ResultKernel;
 
-// What happens beside a product and its epilogue; null: not asked for.
+// What happens beside a product and its epilogue, as mpc_rt_contract_call_t has it; null: not asked
+// for.
 struct ContractionExtras {
-  void *largest = nullptr;              // as services->contract_with_largest has it
+  void *largest = nullptr;
   const ResultKernel *kernel = nullptr; // runs on the result
   ReluBits bits = {};
-  void *rhsSums = nullptr; // of sumsDtype(), as services->contract_and_sum has them
+  void *rhsSums = nullptr; // of sumsDtype()
 };
 
 // The number at (k, n) of an int8 rhs, where it is stored. Those of gptq and awq, transposed, are
@@ -100,29 +101,33 @@ struct BlockScales {
   }
 };
 
-// INVALID_ARGUMENT, naming the layer, for a descriptor that no driver could run: unknown dtypes or
-// flags, negative or overflowing extents, missing operands.
+// A call of the product alone.
+inline mpc_rt_contract_call_t contractCall(const void *lhs, const void *rhs, const void *bias,
+                                           void *out, int64_t batch) {
+  mpc_rt_contract_call_t call = {};
+  call.struct_size = sizeof call;
+  call.batch = batch;
+  call.lhs = lhs, call.rhs = rhs, call.bias = bias, call.out = out;
+  return call;
+}
+inline ReluBits bitsOf(const mpc_rt_contract_call_t &call) { return {call.where, call.mask}; }
+inline GeluArguments geluArgumentsOf(const mpc_rt_contract_call_t &call) {
+  return {call.gelu_at, call.kept};
+}
+inline BlockScales scalesOf(const Contraction &c, const mpc_rt_contract_call_t &call) {
+  return {call.scale, call.zero, call.places, call.blocks, c.transposeRhs, call.divisors};
+}
+
+// INVALID_ARGUMENT, naming the layer, for a call that no driver could do: unknown dtypes or flags,
+// negative or overflowing extents, missing operands, parts that contradict each other. `call` has
+// all fields.
+mpc_rt_status_t resolveContraction(const mpc_rt_contract_t &descriptor,
+                                   const mpc_rt_contract_call_t &call,
+                                   Contraction &result) noexcept;
+// The same of the product alone.
 mpc_rt_status_t resolveContraction(const mpc_rt_contract_t &descriptor, const void *lhs,
                                    const void *rhs, const void *bias, const void *out,
                                    int64_t batch, Contraction &result) noexcept;
-// The same of packed weights in blocks.
-mpc_rt_status_t resolveBlocks(const mpc_rt_contract_t &descriptor, const void *lhs, const void *rhs,
-                              const BlockScales &blocks, const void *bias, const void *out,
-                              int64_t batch, Contraction &result) noexcept;
-
-// The same with bits of relu.
-mpc_rt_status_t resolveBits(const mpc_rt_contract_t &descriptor, const void *lhs, const void *rhs,
-                            const void *bias, const ReluBits &bits, const void *out, int64_t batch,
-                            Contraction &result) noexcept;
-
-// The same with sums of the columns of rhs.
-mpc_rt_status_t resolveSums(const mpc_rt_contract_t &descriptor, const void *lhs, const void *rhs,
-                            const void *out, int64_t batch, Contraction &result) noexcept;
-
-// The same with gelu or its derivative.
-mpc_rt_status_t resolveGelu(const mpc_rt_contract_t &descriptor, const void *lhs, const void *rhs,
-                            const void *bias, const GeluArguments &gelu, const void *out,
-                            int64_t batch, Contraction &result) noexcept;
 
 } // namespace mpc::rt
 

@@ -4,6 +4,7 @@
 #include "runtime/drivers/convolution.h"
 #include "runtime/base/dtype.h"
 #include "runtime/base/status.h"
+#include "runtime/drivers/call_struct.h"
 
 namespace mpc::rt {
 namespace {
@@ -46,11 +47,8 @@ mpc_rt_status_t resolveConvolution(const mpc_rt_convolution_t &descriptor, const
                                    const void *rhs, const void *bias, const void *out,
                                    int64_t batch, Convolution &result) noexcept {
   const char *layer = descriptor.layer ? descriptor.layer : "convolution";
-  if (descriptor.struct_size < sizeof(mpc_rt_convolution_t))
-    return fail(MPC_RT_FAILED_PRECONDITION,
-                "%s: convolution descriptor of %u bytes; this runtime needs %zu; compile the model "
-                "again",
-                layer, descriptor.struct_size, sizeof(mpc_rt_convolution_t));
+  if (auto status = checkDescriptor(layer, descriptor))
+    return status;
   if (descriptor.direction > MPC_RT_CONVOLUTION_FILTER_GRADIENT ||
       descriptor.activation > MPC_RT_ACTIVATION_RELU)
     return fail(MPC_RT_FAILED_PRECONDITION,

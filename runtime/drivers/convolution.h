@@ -73,6 +73,11 @@ mpc_rt_status_t resolveConvolution(const mpc_rt_convolution_t &descriptor, const
                                    const void *rhs, const void *bias, const void *out,
                                    int64_t batch, Convolution &result) noexcept;
 
+inline mpc_rt_convolve_call_t convolveCall(const void *lhs, const void *rhs, const void *bias,
+                                           void *out, int64_t batch) {
+  return {sizeof(mpc_rt_convolve_call_t), 0, batch, lhs, rhs, bias, out};
+}
+
 } // namespace mpc::rt
 
 #endif

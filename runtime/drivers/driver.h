@@ -13,7 +13,7 @@
 #include "runtime/base/status.h"
 #include "runtime/drivers/attention.h"
 #include "runtime/drivers/contraction.h"
-#include "runtime/drivers/result_kernel.h"
+#include "runtime/drivers/convolution.h"
 #include "runtime/drivers/row_loop.h"
 
 #include <algorithm>
@@ -111,24 +111,16 @@ public:
                            int64_t grain) = 0;
   // By default: one after the other.
   virtual void parallelForAll(const mpc_rt_launch_t *launches, uint32_t count);
-  // `largest` is null for the plain service.
-  virtual mpc_rt_status_t contract(const mpc_rt_contract_t &descriptor, const void *lhs,
-                                   const void *rhs, const void *bias, void *out, void *largest,
-                                   int64_t batch) = 0;
-  // The same with a 16-bit rhs that is still to be rounded from its float32 `master`. `done`: 0
-  // when the driver wants the rounded copy; nothing has happened then.
+  // By multiply() where the driver takes all parts of the call together; else the product, and what
+  // is beside it, one after the other.
+  mpc_rt_status_t contract(const mpc_rt_contract_t &descriptor, const mpc_rt_contract_call_t &call);
+  // The same with a 16-bit rhs that is still to be rounded from the float32 numbers that the call
+  // has for it. `done`: 0 when the driver wants the rounded copy; nothing has happened then.
   virtual mpc_rt_status_t contractMaster(const mpc_rt_contract_t & /*descriptor*/,
-                                         const void * /*lhs*/, const void * /*master*/,
-                                         const void * /*bias*/, void * /*out*/, int64_t /*batch*/,
-                                         bool &done) {
+                                         const mpc_rt_contract_call_t & /*call*/, bool &done) {
     done = false;
     return MPC_RT_OK;
   }
-  // By default: one after the other.
-  // `out` may be null where the descriptor says that the kernel consumes it.
-  virtual mpc_rt_status_t contractAndLaunch(const mpc_rt_contract_t &descriptor, const void *lhs,
-                                            const void *rhs, const void *bias, void *out,
-                                            const ResultKernel &kernel, int64_t batch);
   // A loop over time whose rows are independent. Here: all rows at once, by the functions above.
   virtual mpc_rt_status_t runRows(const RowLoop &loop);
   // Called by the body of the loop that runs.
@@ -136,30 +128,11 @@ public:
                           int64_t end, int64_t grain);
   virtual mpc_rt_status_t contractRows(uint32_t product, const void *lhs, void *out, int64_t begin,
                                        int64_t end);
-  // By default: the contraction, then its bits on memory of the host.
-  virtual mpc_rt_status_t contractWithBits(const mpc_rt_contract_t &descriptor, const void *lhs,
-                                           const void *rhs, const void *bias, const ReluBits &bits,
-                                           void *out, int64_t batch);
-  // A contraction with some of the extras, without bias and bits. Here: the contraction, then loops
-  // on memory of the host.
-  virtual mpc_rt_status_t contractAndSum(const mpc_rt_contract_t &descriptor, const void *lhs,
-                                         const void *rhs, void *out,
-                                         const ContractionExtras &extras, int64_t batch);
-  // By default: the contraction, then gelu or its derivative on memory of the host.
-  virtual mpc_rt_status_t contractWithGelu(const mpc_rt_contract_t &descriptor, const void *lhs,
-                                           const void *rhs, const void *bias,
-                                           const GeluArguments &gelu, void *out, int64_t batch);
-  // Weights in blocks are made for drivers that work on memory of the host.
-  virtual mpc_rt_status_t contractBlocks(const mpc_rt_contract_t &descriptor, const void *lhs,
-                                         const void *rhs, const BlockScales &blocks,
-                                         const void *bias, void *out, int64_t batch) = 0;
-  virtual mpc_rt_status_t convolve(const mpc_rt_convolution_t &descriptor, const void *lhs,
-                                   const void *rhs, const void *bias, void *out, int64_t batch) = 0;
+  virtual mpc_rt_status_t convolve(const mpc_rt_convolution_t &descriptor,
+                                   const mpc_rt_convolve_call_t &call) = 0;
   // By default: loops on memory of the host.
   virtual mpc_rt_status_t attend(const mpc_rt_attention_t &descriptor,
-                                 const AttentionOperands &operands, int64_t batch);
-  virtual mpc_rt_status_t attendGradient(const mpc_rt_attention_t &descriptor,
-                                         const AttentionGradientOperands &operands, int64_t batch);
+                                 const mpc_rt_attend_call_t &call);
 
   // By default: filled in every call.
   virtual mpc_rt_status_t prepare(const mpc_rt_call_t &call, mpc_rt_prepare_fn fill, uint64_t bytes,
@@ -182,12 +155,20 @@ public:
   virtual uint64_t libraryBytes() const noexcept = 0;
 
 protected:
+  // A checked contraction with all parts that `call` has.
+  virtual mpc_rt_status_t multiply(const mpc_rt_contract_t &descriptor, const Contraction &shape,
+                                   const mpc_rt_contract_call_t &call) = 0;
+  // Whether multiply() does these parts together. A driver that owns its memory takes all, or
+  // refuses.
+  virtual bool takes(const Contraction &shape, const mpc_rt_contract_call_t &call) const = 0;
+
   const RowLoop *rowLoop = nullptr; // that runs
 
 private:
-  // `out`, or memory for the result where the caller has none.
-  void *placeOf(const Contraction &shape, void *out);
-  Buffer consumedResult;
+  // On memory of the host (compose_contraction.cpp).
+  mpc_rt_status_t compose(const mpc_rt_contract_t &descriptor, const Contraction &shape,
+                          const mpc_rt_contract_call_t &call);
+  Buffer consumedResult, addedResult;
   Buffer prepared;
 };
 

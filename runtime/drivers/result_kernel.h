@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A kernel that runs on parts of a contraction's result, as services->contract_and_launch asks.
+// A kernel that runs on parts of a contraction's result, as mpc_rt_result_kernel_t says.
 #ifndef MPC_RUNTIME_DRIVERS_RESULT_KERNEL_H
 #define MPC_RUNTIME_DRIVERS_RESULT_KERNEL_H
 
@@ -42,6 +42,10 @@ struct ResultKernel {
     team.parallelFor(function, own, static_cast<int64_t>(elements), grain);
   }
 };
+
+inline ResultKernel resultKernelOf(const mpc_rt_result_kernel_t &kernel) {
+  return {kernel.function, kernel.arguments, kernel.argument_count, kernel.result, kernel.grain};
+}
 
 } // namespace mpc::rt
 

@@ -30,7 +30,7 @@ mpc_rt_status_t chooseIsa(const mpc_rt_executable_t &executable, int32_t wanted,
                 "%s: ISA level %d asked for, but this CPU (%s) has %s; use -1 for the best",
                 executable.model_name, wanted, cpu().model, isaName(best));
   for (isa = wanted < 0 ? best : wanted; isa >= 0; --isa) {
-    if (executable.kernel_count == 0 || executable.kernels[isa])
+    if (executable.kernel_count == 0 || findKernels(executable, isa))
       return MPC_RT_OK;
     if (wanted >= 0)
       break;
@@ -67,7 +67,7 @@ mpc_rt_services_t makeServices() {
   mpc_rt_services_t services = {};
   services.struct_size = sizeof services;
   setLoops(services);
-  setContractions(services);
+  setContraction(services);
   setConvolution(services);
   setAttention(services);
   return services;
@@ -128,7 +128,7 @@ mpc_rt_status_t create(mpc_rt_model_t *model, const mpc_rt_context_options_t &op
   auto &executable = context.executable();
   if (auto status = chooseIsa(executable, options.isa, context.isa))
     return status;
-  context.kernels = executable.kernel_count ? executable.kernels[context.isa] : nullptr;
+  context.kernels = findKernels(executable, context.isa);
   if (auto status = makeDriver(context, device, program, threads))
     return status;
   context.services = makeServices();

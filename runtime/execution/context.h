@@ -7,7 +7,6 @@
 #include "mpc-rt/model.h"
 #include "runtime/base/fork_watch.h"
 #include "runtime/base/memory.h"
-#include "runtime/drivers/cpu/thread_team.h"
 #include "runtime/drivers/driver.h"
 #include "runtime/execution/context_use.h"
 #include "runtime/execution/train_loop.h"
@@ -15,6 +14,7 @@
 #include "runtime/execution/variable_layout.h"
 #include "runtime/execution/variable_values.h"
 #include "runtime/module/model.h"
+#include "runtime/threads/thread_team.h"
 
 #include <memory>
 #include <vector>

@@ -5,7 +5,7 @@
 #define MPC_RUNTIME_EXECUTION_GRADIENT_ARITHMETIC_H
 
 #include "mpc-rt/dtype.h"
-#include "runtime/drivers/cpu/thread_team.h"
+#include "runtime/threads/thread_team.h"
 
 namespace mpc::rt {
 

@@ -3,6 +3,7 @@
 // Runs on typed views: everything that could be wrong with a caller's buffers is said here, by
 // name, before any generated code sees them.
 #include "runtime/base/dtype.h"
+#include "runtime/base/rounding.h"
 #include "runtime/base/status.h"
 #include "runtime/execution/context.h"
 
@@ -54,36 +55,54 @@ struct Checker {
     return MPC_RT_OK;
   }
 
-  // The least i with data[i] outside [0, limit), or count. Unsigned comparison catches negatives.
-  template <typename Type>
-  static uint64_t firstOutside(const void *data, uint64_t count, int64_t limit) {
-    auto *values = static_cast<const Type *>(data);
-    for (uint64_t i = 0; i < count; ++i)
-      if (static_cast<uint64_t>(static_cast<int64_t>(values[i])) >= static_cast<uint64_t>(limit))
-        return i;
-    return count;
+  /// Outside [0, limit)? Unsigned comparison catches negatives.
+  template <typename Type> static bool isOutside(Type value, int64_t limit) {
+    return static_cast<uint64_t>(static_cast<int64_t>(value)) >= static_cast<uint64_t>(limit);
+  }
+  /// Of a floating value the whole part counts; NaN is outside.
+  static bool isOutside(float value, int64_t limit) {
+    return isOutside(static_cast<double>(value), limit);
+  }
+  static bool isOutside(double value, int64_t limit) {
+    return !(value > -1.0 && value < static_cast<double>(limit));
   }
 
-  template <typename Type>
-  mpc_rt_status_t range(const mpc_rt_tensor_info_t &want, const mpc_rt_buffer_t &have) {
+  /// `read` makes a number of an element.
+  template <typename Type, typename Read>
+  mpc_rt_status_t range(const mpc_rt_tensor_info_t &want, const mpc_rt_buffer_t &have, Read read) {
     uint64_t count = 0;
     countElements(have.dims, have.rank, count);
-    uint64_t bad = firstOutside<Type>(have.data, count, want.index_limit);
+    auto *values = static_cast<const Type *>(have.data);
+    uint64_t bad = 0;
+    while (bad < count && !isOutside(read(values[bad]), want.index_limit))
+      ++bad;
     if (bad == count)
       return MPC_RT_OK;
     uint64_t rows = have.rank ? static_cast<uint64_t>(have.dims[0]) : 1;
-    std::string value = std::to_string(static_cast<const Type *>(have.data)[bad]);
+    std::string value = std::to_string(read(values[bad]));
     return fail(MPC_RT_INVALID_ARGUMENT,
                 "%s: input '%s' row %llu has the value %s; expected 0 to %lld; remap the ids or "
                 "enlarge the layer",
                 entry, want.name, static_cast<unsigned long long>(bad / (count / rows)),
                 value.c_str(), static_cast<long long>(want.index_limit - 1));
   }
+  template <typename Type>
+  mpc_rt_status_t range(const mpc_rt_tensor_info_t &want, const mpc_rt_buffer_t &have) {
+    return range<Type>(want, have, [](Type value) { return value; });
+  }
 
   mpc_rt_status_t values(const mpc_rt_tensor_info_t &want, const mpc_rt_buffer_t &have) {
     if (want.index_limit <= 0)
       return MPC_RT_OK;
     switch (want.dtype) {
+    case MPC_RT_FLOAT32:
+      return range<float>(want, have);
+    case MPC_RT_FLOAT64:
+      return range<double>(want, have);
+    case MPC_RT_FLOAT16:
+      return range<uint16_t>(want, have, [](uint16_t bits) { return widenFloat16(bits); });
+    case MPC_RT_BFLOAT16:
+      return range<uint16_t>(want, have, [](uint16_t bits) { return widenBFloat16(bits); });
     case MPC_RT_INT8:
       return range<int8_t>(want, have);
     case MPC_RT_UINT8:

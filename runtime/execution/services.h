@@ -11,10 +11,8 @@ namespace mpc::rt {
 
 // parallel_for, parallel_for_all, the loops over rows, and prepare.
 void setLoops(mpc_rt_services_t &services) noexcept;
-// contract and all that begin with it.
-void setContractions(mpc_rt_services_t &services) noexcept;
+void setContraction(mpc_rt_services_t &services) noexcept;
 void setConvolution(mpc_rt_services_t &services) noexcept;
-// attend, attend_gradient and their forms with masks and dropout.
 void setAttention(mpc_rt_services_t &services) noexcept;
 
 } // namespace mpc::rt

@@ -4,121 +4,128 @@
 #include "runtime/base/dtype.h"
 #include "runtime/base/finite.h"
 #include "runtime/base/status.h"
+#include "runtime/drivers/call_struct.h"
 #include "runtime/drivers/convolution.h"
 #include "runtime/drivers/result_kernel.h"
 #include "runtime/execution/context.h"
+
+#include <array>
 
 namespace mpc::rt {
 namespace {
 
 ValueWatch &watchOf(void *context) { return *static_cast<mpc_rt_context_t *>(context)->valueWatch; }
 
-// Operands before the product, its result afterwards; `run` is the service as it was.
-template <typename Run>
-int32_t contractWatched(void *context, const mpc_rt_contract_t &descriptor, const void *lhs,
-                        const void *rhs, const void *bias, void *out, int64_t batch, bool readsRhs,
-                        Run run) {
-  ValueWatch &watch = watchOf(context);
+// A tensor of a call.
+struct Values {
+  const void *data;
+  mpc_rt_dtype_t dtype;
+  uint64_t count;
+};
+// What a service reads, as far as it is looked at, and what it writes.
+struct Operands {
+  std::array<Values, 3> read = {};
+  Values written = {};
+};
+
+// False for calls that the service refuses.
+bool find(const mpc_rt_contract_t &descriptor, const mpc_rt_contract_call_t &call,
+          Operands &operands) {
   Contraction shape;
-  if (watch.found() ||
-      resolveContraction(descriptor, lhs, rhs, bias, out, batch, shape) != MPC_RT_OK)
-    return run();
-  watch.look(descriptor.layer, lhs, descriptor.lhs_dtype, shape.lhsElements(), /*isResult=*/false);
-  if (readsRhs)
-    watch.look(descriptor.layer, rhs, shape.rhs, shape.rhsElements(), /*isResult=*/false);
-  const int32_t status = run();
+  if (resolveContraction(descriptor, call, shape))
+    return false;
+  operands.read[0] = {call.lhs, descriptor.lhs_dtype, shape.lhsElements()};
+  // A copy of weights that was never made is not read (waiting_shadow.h).
+  if (descriptor.rhs_variable < 0 && !call.scale)
+    operands.read[1] = {call.rhs, shape.rhs, shape.rhsElements()};
+  operands.written = {call.out, shape.out, shape.outElements()};
+  return true;
+}
+
+bool find(const mpc_rt_convolution_t &descriptor, const mpc_rt_convolve_call_t &call,
+          Operands &operands) {
+  Convolution shape;
+  if (resolveConvolution(descriptor, call.lhs, call.rhs, call.bias, call.out, call.batch, shape))
+    return false;
+  operands.read[0] = {call.lhs, shape.lhs, uint64_t(shape.lhsElements())};
+  operands.written = {call.out, shape.out, uint64_t(shape.outElements())};
+  return true;
+}
+
+bool find(const mpc_rt_attention_t &descriptor, const mpc_rt_attend_call_t &call,
+          Operands &operands) {
+  Attention shape;
+  if (resolveAttention(descriptor, call, shape) || shape.isGradient)
+    return false;
+  operands.read = {Values{call.query, shape.dtype, uint64_t(shape.queryElements())},
+                   Values{call.key, shape.dtype, uint64_t(shape.keyElements())},
+                   Values{call.value, shape.dtype, uint64_t(shape.valueElements())}};
+  operands.written = {call.out, shape.dtype, uint64_t(shape.outElements())};
+  return true;
+}
+
+// Looks at what the call reads before the service as it was, and at what it has written afterwards.
+template <typename Descriptor, typename Call>
+int32_t callWatched(int32_t (*service)(void *, const Descriptor *, const Call *), void *context,
+                    const Descriptor &descriptor, const Call &call) {
+  ValueWatch &watch = watchOf(context);
+  Operands operands;
+  if (watch.found() || !find(descriptor, call, operands))
+    return service(context, &descriptor, &call);
+  for (const Values &values : operands.read)
+    watch.look(descriptor.layer, values.data, values.dtype, values.count, /*isResult=*/false);
+  const int32_t status = service(context, &descriptor, &call);
+  const Values &written = operands.written;
   if (status == MPC_RT_OK)
-    watch.look(descriptor.layer, out, shape.out, shape.outElements(), /*isResult=*/true);
+    watch.look(descriptor.layer, written.data, written.dtype, written.count, /*isResult=*/true);
   return status;
 }
 
-int32_t contract(void *context, const mpc_rt_contract_t *descriptor, const void *lhs,
-                 const void *rhs, const void *bias, void *out, int64_t batch) {
-  // A copy of weights that was never made is not read (waiting_shadow.h).
-  return contractWatched(context, *descriptor, lhs, rhs, bias, out, batch,
-                         descriptor->rhs_variable < 0, [&] {
-                           return watchOf(context).services().contract(context, descriptor, lhs,
-                                                                       rhs, bias, out, batch);
-                         });
+int32_t convolve(void *context, const mpc_rt_convolution_t *descriptor,
+                 const mpc_rt_convolve_call_t *given) {
+  const auto service = watchOf(context).services().convolve;
+  mpc_rt_convolve_call_t call;
+  return readCall("convolution", *given, MPC_RT_CONVOLVE_CALL_MINIMUM, call)
+             ? service(context, descriptor, given)
+             : callWatched(service, context, *descriptor, call);
+}
+
+int32_t attend(void *context, const mpc_rt_attention_t *descriptor,
+               const mpc_rt_attend_call_t *given) {
+  const auto service = watchOf(context).services().attend;
+  mpc_rt_attend_call_t call;
+  return readCall("attention", *given, MPC_RT_ATTEND_CALL_MINIMUM, call)
+             ? service(context, descriptor, given)
+             : callWatched(service, context, *descriptor, call);
 }
 
 // The product and then the kernel, which may replace what it overflowed to.
-int32_t contractAndLaunch(void *context, const mpc_rt_contract_t *descriptor, const void *lhs,
-                          const void *rhs, const void *bias, void *out, mpc_rt_kernel_fn kernel,
-                          void *const *arguments, uint32_t argumentCount, uint32_t result,
-                          int64_t grain, int64_t batch) {
+int32_t contract(void *context, const mpc_rt_contract_t *descriptor,
+                 const mpc_rt_contract_call_t *given) {
   ValueWatch &watch = watchOf(context);
+  const auto service = watch.services().contract;
+  const char *layer = descriptor->layer ? descriptor->layer : "contraction";
+  mpc_rt_contract_call_t call;
+  Contraction shape;
+  if (watch.found() || readCall(layer, *given, MPC_RT_CONTRACT_CALL_MINIMUM, call) ||
+      resolveContraction(*descriptor, call, shape))
+    return service(context, descriptor, given);
+  if (!call.kernel)
+    return callWatched(service, context, *descriptor, call);
   mpc_rt_contract_t alone = *descriptor;
   alone.flags &= ~uint32_t{MPC_RT_CONTRACT_CONSUMED};
-  Contraction shape;
-  if (watch.found() || argumentCount > MPC_RT_MAX_KERNEL_ARGUMENTS || result >= argumentCount ||
-      resolveContraction(*descriptor, lhs, rhs, bias, out, batch, shape) != MPC_RT_OK)
-    return watch.services().contract_and_launch(context, descriptor, lhs, rhs, bias, out, kernel,
-                                                arguments, argumentCount, result, grain, batch);
-  if (!out) {
+  call.kernel = nullptr;
+  if (!call.out) {
     const uint64_t bytes = shape.outElements() * dtypeSize(shape.out);
     if (!watch.result.reserve(bytes))
-      return failToAllocate(descriptor->layer ? descriptor->layer : "contraction", bytes,
-                            watch.result.problem());
-    out = watch.result.data();
+      return failToAllocate(layer, bytes, watch.result.problem());
+    call.out = watch.result.data();
   }
-  if (int32_t status = contract(context, &alone, lhs, rhs, bias, out, batch))
+  if (int32_t status = callWatched(service, context, alone, call))
     return status;
-  const ResultKernel launched{kernel, arguments, argumentCount, result, grain};
-  launched.run(*static_cast<mpc_rt_context_t *>(context)->driver, out, shape.outElements());
+  resultKernelOf(*given->kernel)
+      .run(*static_cast<mpc_rt_context_t *>(context)->driver, call.out, shape.outElements());
   return MPC_RT_OK;
-}
-
-int32_t convolve(void *context, const mpc_rt_convolution_t *descriptor, const void *lhs,
-                 const void *rhs, const void *bias, void *out, int64_t batch) {
-  ValueWatch &watch = watchOf(context);
-  const auto run = [&] {
-    return watch.services().convolve(context, descriptor, lhs, rhs, bias, out, batch);
-  };
-  Convolution shape;
-  if (watch.found() ||
-      resolveConvolution(*descriptor, lhs, rhs, bias, out, batch, shape) != MPC_RT_OK)
-    return run();
-  watch.look(descriptor->layer, lhs, descriptor->lhs_dtype, uint64_t(shape.lhsElements()), false);
-  const int32_t status = run();
-  if (status == MPC_RT_OK)
-    watch.look(descriptor->layer, out, descriptor->out_dtype, uint64_t(shape.outElements()), true);
-  return status;
-}
-
-// attend, and the same with a mask, as `run`.
-template <typename Run>
-int32_t attendWatched(void *context, const mpc_rt_attention_t &descriptor, const void *query,
-                      const void *key, const void *value, const void *out, int64_t batch, Run run) {
-  ValueWatch &watch = watchOf(context);
-  const auto rows = uint64_t(descriptor.batch.fixed + descriptor.batch.per_sample * batch);
-  const uint64_t targets = rows * uint64_t(descriptor.targets * descriptor.heads),
-                 sources = rows * uint64_t(descriptor.sources * descriptor.heads),
-                 width = uint64_t(descriptor.width), valueWidth = uint64_t(descriptor.value_width);
-  watch.look(descriptor.layer, query, descriptor.dtype, targets * width, /*isResult=*/false);
-  watch.look(descriptor.layer, key, descriptor.dtype, sources * width, /*isResult=*/false);
-  watch.look(descriptor.layer, value, descriptor.dtype, sources * valueWidth, /*isResult=*/false);
-  const int32_t status = run();
-  if (status == MPC_RT_OK)
-    watch.look(descriptor.layer, out, descriptor.dtype, targets * valueWidth, /*isResult=*/true);
-  return status;
-}
-
-int32_t attend(void *context, const mpc_rt_attention_t *descriptor, const void *query,
-               const void *key, const void *value, void *out, void *logSums, int64_t batch) {
-  return attendWatched(context, *descriptor, query, key, value, out, batch, [&] {
-    return watchOf(context).services().attend(context, descriptor, query, key, value, out, logSums,
-                                              batch);
-  });
-}
-
-int32_t attendMasked(void *context, const mpc_rt_attention_t *descriptor, const void *query,
-                     const void *key, const void *value, void *out, void *logSums,
-                     const uint8_t *mask, int64_t batch) {
-  return attendWatched(context, *descriptor, query, key, value, out, batch, [&] {
-    return watchOf(context).services().attend_masked(context, descriptor, query, key, value, out,
-                                                     logSums, mask, batch);
-  });
 }
 
 int32_t parallelRows(void *context, const mpc_rt_call_t *call, mpc_rt_rows_fn body, int64_t count,
@@ -153,10 +160,8 @@ int32_t contractRows(void *context, uint32_t product, const void *lhs, void *out
 
 ValueWatch::ValueWatch(mpc_rt_services_t &services) : own(services) {
   services.contract = contract;
-  services.contract_and_launch = contractAndLaunch;
   services.convolve = convolve;
   services.attend = attend;
-  services.attend_masked = attendMasked;
   services.parallel_rows = parallelRows;
   services.contract_rows = contractRows;
 }

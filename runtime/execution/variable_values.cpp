@@ -157,3 +157,12 @@ mpc_rt_status_t readyForRun(mpc_rt_context_t &context, bool updates) {
 }
 
 } // namespace mpc::rt
+
+extern "C" mpc_rt_status_t mpc_rt_context_initialize(mpc_rt_context_t *context, uint64_t seed) {
+  using namespace mpc::rt;
+  if (!context)
+    return fail(MPC_RT_INVALID_ARGUMENT, "mpc_rt_context_initialize: context is null");
+  auto status = guard("mpc_rt_context_initialize",
+                      [&] { return initializeVariables(*context, seed, /*fresh=*/false); });
+  return status ? status : mpc_rt_context_variables_changed(context);
+}

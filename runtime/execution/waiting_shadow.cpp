@@ -18,8 +18,8 @@ mpc_rt_status_t readyShadow(mpc_rt_context_t &context, const mpc_rt_contract_t &
 }
 
 mpc_rt_status_t readyShadowOrContract(mpc_rt_context_t &context,
-                                      const mpc_rt_contract_t &descriptor, const void *lhs,
-                                      const void *bias, void *out, int64_t batch, bool &done) {
+                                      const mpc_rt_contract_t &descriptor,
+                                      const mpc_rt_contract_call_t &call, bool &done) {
   done = false;
   if (!hasWaitingShadow(context, descriptor))
     return MPC_RT_OK;
@@ -30,8 +30,9 @@ mpc_rt_status_t readyShadowOrContract(mpc_rt_context_t &context,
     context.values.readAsMaster[shadow] = true;
     if (auto status = readyVariable(context, master))
       return status;
-    if (auto status = context.driver->contractMaster(descriptor, lhs, context.variables[master],
-                                                     bias, out, batch, done))
+    mpc_rt_contract_call_t ofMaster = call;
+    ofMaster.rhs = context.variables[master];
+    if (auto status = context.driver->contractMaster(descriptor, ofMaster, done))
       return status;
     if (done)
       return MPC_RT_OK;

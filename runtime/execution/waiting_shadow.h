@@ -19,8 +19,8 @@ mpc_rt_status_t readyShadow(mpc_rt_context_t &context, const mpc_rt_contract_t &
 // The same, or the whole contraction by the float32 weights where a copy would be read once.
 // `done`: the contraction is computed.
 mpc_rt_status_t readyShadowOrContract(mpc_rt_context_t &context,
-                                      const mpc_rt_contract_t &descriptor, const void *lhs,
-                                      const void *bias, void *out, int64_t batch, bool &done);
+                                      const mpc_rt_contract_t &descriptor,
+                                      const mpc_rt_contract_call_t &call, bool &done);
 
 } // namespace mpc::rt
 

@@ -5,7 +5,6 @@
 #include "runtime/base/dtype.h"
 #include "runtime/base/rounding.h"
 #include "runtime/base/status.h"
-#include "runtime/execution/context.h"
 
 #include <cmath>
 #include <cstring>
@@ -146,10 +145,13 @@ mpc_rt_status_t initializeVariable(const mpc_rt_variable_info_t &v, uint64_t see
   case MPC_RT_INIT_TRUNCATED_NORMAL:
     fill(dtype, data, count, team, [&](uint64_t i) { return truncatedNormal(v, seed, i); });
     return MPC_RT_OK;
-  case MPC_RT_INIT_UNIT_FORGET:
-    fill(dtype, data, count, team,
-         [&](uint64_t i) { return i >= count / 4 && i < count / 2 ? 1.0 : v.init_a; });
+  case MPC_RT_INIT_UNIT_FORGET: {
+    const uint64_t width = v.init_b != 0 ? count / 2 : count, before = count - width;
+    fill(dtype, data, count, team, [&](uint64_t i) {
+      return i >= before + width / 4 && i < before + width / 2 ? 1.0 : v.init_a;
+    });
     return MPC_RT_OK;
+  }
   case MPC_RT_INIT_FOURIER_COSINE:
   case MPC_RT_INIT_FOURIER_SINE: {
     std::vector<float> kernel(count);
@@ -176,12 +178,3 @@ mpc_rt_status_t initializeVariable(const mpc_rt_variable_info_t &v, uint64_t see
 }
 
 } // namespace mpc::rt
-
-extern "C" mpc_rt_status_t mpc_rt_context_initialize(mpc_rt_context_t *context, uint64_t seed) {
-  using namespace mpc::rt;
-  if (!context)
-    return fail(MPC_RT_INVALID_ARGUMENT, "mpc_rt_context_initialize: context is null");
-  auto status = guard("mpc_rt_context_initialize",
-                      [&] { return initializeVariables(*context, seed, /*fresh=*/false); });
-  return status ? status : mpc_rt_context_variables_changed(context);
-}

@@ -7,7 +7,7 @@
 
 #include "mpc-rt/executable.h"
 #include "mpc-rt/status.h"
-#include "runtime/drivers/cpu/thread_team.h"
+#include "runtime/threads/thread_team.h"
 
 namespace mpc::rt {
 

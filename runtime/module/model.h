@@ -25,6 +25,9 @@ namespace mpc::rt {
 // message.
 mpc_rt_status_t checkTables(const mpc_rt_executable_t *executable, const char *where) noexcept;
 
+// The table for this mpc_rt_isa_t; null where there is none, or no kernel at all.
+const mpc_rt_kernel_fn *findKernels(const mpc_rt_executable_t &executable, int isa) noexcept;
+
 // Where the result of a metric of kind 2 is: an output of the entry "metric_results".
 struct MetricResult {
   uint32_t entry, output;

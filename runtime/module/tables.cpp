@@ -12,7 +12,7 @@ namespace mpc::rt {
 namespace {
 
 constexpr uint32_t mostVariables = 1u << 20, mostEntries = 256, mostMetrics = 4096;
-constexpr uint32_t mostTensorsOfEntry = 1u << 20, mostKernels = 1u << 20;
+constexpr uint32_t mostTensorsOfEntry = 1u << 20, mostKernels = 1u << 20, mostKernelTables = 64;
 
 // Null when the tensor is well formed, else what is wrong.
 const char *tensorProblem(const mpc_rt_tensor_info_t &tensor, bool dynamicAllowed) {
@@ -109,27 +109,50 @@ MetricResult findMetricResult(const mpc_rt_executable_t &e, const char *name) no
   return {0, 0, nullptr};
 }
 
+const mpc_rt_kernel_fn *findKernels(const mpc_rt_executable_t &e, int isa) noexcept {
+  for (uint32_t i = 0; e.kernel_count && i < e.kernel_table_count; ++i)
+    if (e.kernel_tables[i].isa == static_cast<uint32_t>(isa))
+      return e.kernel_tables[i].kernels;
+  return nullptr;
+}
+
+// Of another version, or with more of the structs that it reads than this runtime has.
+static mpc_rt_status_t checkVersion(const mpc_rt_executable_t &e, const char *where) noexcept {
+  if (e.abi_version != MPC_RT_ABI_VERSION || e.struct_size < MPC_RT_EXECUTABLE_MINIMUM)
+    return fail(
+        MPC_RT_FAILED_PRECONDITION,
+        "%s: compiled for runtime ABI %u (%u bytes of tables); this runtime has ABI %u (%zu "
+        "bytes); compile the model again or use its runtime",
+        where, e.abi_version, e.struct_size, MPC_RT_ABI_VERSION, MPC_RT_EXECUTABLE_MINIMUM);
+  if (e.services_size > sizeof(mpc_rt_services_t) || e.call_size > sizeof(mpc_rt_call_t))
+    return fail(MPC_RT_FAILED_PRECONDITION,
+                "%s: needs %u bytes of services and %u of calls; this runtime has %zu and %zu; "
+                "update libmpcrt",
+                where, e.services_size, e.call_size, sizeof(mpc_rt_services_t),
+                sizeof(mpc_rt_call_t));
+  return MPC_RT_OK;
+}
+
 mpc_rt_status_t checkTables(const mpc_rt_executable_t *executable, const char *where) noexcept {
   if (!executable)
     return fail(MPC_RT_FAILED_PRECONDITION,
                 "%s: the model wants a newer runtime than ABI %u; update libmpcrt", where,
                 MPC_RT_ABI_VERSION);
   auto &e = *executable;
-  if (e.abi_version < 1 || e.abi_version > MPC_RT_ABI_VERSION ||
-      e.struct_size < MPC_RT_EXECUTABLE_MINIMUM)
-    return fail(
-        MPC_RT_FAILED_PRECONDITION,
-        "%s: compiled for runtime ABI %u (%u bytes of tables); this runtime has ABI %u (%zu "
-        "bytes); compile the model again or use its runtime",
-        where, e.abi_version, e.struct_size, MPC_RT_ABI_VERSION, MPC_RT_EXECUTABLE_MINIMUM);
+  if (auto status = checkVersion(e, where))
+    return status;
   if (!e.model_name || !e.compiler_version || !e.source_hash || e.variable_count > mostVariables ||
       e.entry_count > mostEntries || e.metric_count > mostMetrics || e.kernel_count > mostKernels ||
-      (e.variable_count && !e.variables) || (e.entry_count && !e.entries) ||
-      (e.metric_count && !e.metrics))
+      e.kernel_table_count > mostKernelTables || (e.variable_count && !e.variables) ||
+      (e.entry_count && !e.entries) || (e.metric_count && !e.metrics) ||
+      (e.kernel_table_count && !e.kernel_tables))
     return fail(MPC_RT_DATA_LOSS,
                 "%s: the tables are missing or too large; the library is damaged; compile the "
                 "model again",
                 where);
+  for (uint32_t i = 0; e.kernel_count && i < e.kernel_table_count; ++i)
+    if (!e.kernel_tables[i].kernels)
+      return damaged(where, "table of kernels", i, "is missing");
   for (uint32_t i = 0; i < e.variable_count; ++i)
     if (const char *problem = variableProblem(e, e.variables[i]))
       return damaged(where, "variable", i, problem);

@@ -9,15 +9,6 @@
 
 namespace mpc::training {
 
-data::Status LogWarning::operator()(const data::Status &written) {
-  if (!written && !hasWarned_) {
-    hasWarned_ = true;
-    for (const std::string &message : written.failure().messages)
-      warn_(message + "; training goes on, and the log is tried again after each epoch");
-  }
-  return data::Status();
-}
-
 /// A metric may be called as the number of the epoch is, which each line begins with.
 static std::string nameInLine(const std::string &name) {
   return name == "epoch" ? "metric:epoch" : name;
@@ -45,7 +36,7 @@ data::Status CsvLog::historyChanged(const std::vector<Logs> &history) {
 }
 
 std::string jsonLine(int64_t epoch, const Logs &logs) {
-  nlohmann::ordered_json line;
+  auto line = nlohmann::ordered_json::object();
   line["epoch"] = epoch;
   for (const auto &[name, value] : logs) {
     if (std::isfinite(value))

@@ -6,7 +6,7 @@
   test/Checks/layers.py --write   writes it
 
 Keras's layers are test/Checks/keras-layers.json, the classes of keras.layers; the importer's are the
-families' tables in lib/Import/Keras/Layers, and what is built otherwise. The constructors' arguments
+families' tables in lib/Import/Keras/Layers and Hub, and what is built otherwise. The constructors' arguments
 that are there, too (test/Checks/layer_arguments.py), become lib/Import/Keras/LayerArguments.inc;
 those that Keras 2 alone has (keras2-layers.json) become lib/Import/Keras/Legacy/Arguments.inc.
 """
@@ -38,7 +38,7 @@ NOTES = {"CategoryEncoding": "without `count_weights`", "RandomCrop": "predicts 
 def imported():
     """Names by family, and those of which only inference is supported."""
     keras, hub, applications, inference = set(), set(), set(), set()
-    for path in glob.glob(os.path.join(SOURCES, "Layers", "*.cpp")):
+    for path in glob.glob(os.path.join(SOURCES, "Layers", "*.cpp")) + glob.glob(os.path.join(SOURCES, "Hub", "*.cpp")):
         for family, table in re.findall(r"constexpr LayerEntry k(\w+)\[\] = \{(.*?)\};\n", read(path), re.S):
             names = set(re.findall(r'(?:\{|\w+\(\s*)"(\w+)"', table)) - CLASSES
             (hub if family.startswith("Hub") else applications if family.startswith("Application") else keras).update(names)

@@ -21,7 +21,7 @@ COMMANDS = ["predict", "evaluate", "train", "gradients", "bench", "devices", "in
 TOOLS = ["mpcc", "mpc-convert", "mpc-opt", "mpc-translate", "mpc-reduce", "mpc-lsp-server"]
 FLAG = re.compile(r"(?<![\w-])--[a-z][\w-]*")
 # Options of other people's programs.
-FOREIGN = {"--benchmark_out", "--benchmark_enable_random_interleaving", "--split-compile", "--build", "--install", "--prefix", "--cflags", "--libs"}
+FOREIGN = {"--benchmark_out", "--benchmark_enable_random_interleaving", "--split-compile", "--build", "--install", "--prefix", "--cflags", "--libs", "--variable"}
 # Options that LLVM gives every tool.
 GENERAL = {"--help", "--help-list", "--help-hidden", "--help-list-hidden", "--version", "--print-options", "--print-all-options"}
 # Variables that only tests and machines in them set.

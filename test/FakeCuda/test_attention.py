@@ -107,7 +107,7 @@ class Attention(FolderTest):
                     np.testing.assert_allclose(products, wanted, rtol=0, atol=tolerance)
 
     def test_dropout_is_one_call_in_predictions(self):
-        model = self.compile("dropped", "--explain", "--policy=mixed_float16", dropout=0.3)
+        model = self.compile("dropped", "--explain=passes", "--policy=mixed_float16", dropout=0.3)
         self.assertIn("training drops some of its probabilities", self.said)
         self.assertIn("attention is one call where nothing trains", self.said)
         cpu = self.compile("cpu_dropped", "-q", "--policy=mixed_float16", dropout=0.3, target="cpu")
@@ -168,9 +168,9 @@ class Attention(FolderTest):
         self.assertEqual(len([line for line in off if re.search(r" attention(_gradient)? .* products$", line)]), 2, off)
 
     def test_explanations_say_what_is_formed(self):
-        self.compile("explained", "--policy=mixed_float16", "--explain")
+        self.compile("explained", "--policy=mixed_float16", "--explain=passes")
         self.assertIn("attention is one call", self.said)
-        self.compile("explained32", "--policy=float32", "--explain")
+        self.compile("explained32", "--policy=float32", "--explain=passes")
         self.assertIn("attention is products and a softmax: it is not in 16 bits", self.said)
 
 

@@ -179,7 +179,7 @@ class Suite:
     def test_memory_that_stays_is_told(self):
         folder = self.compiled("told", GUIDE, "--policy=int4_from_float32", "--mode=infer")
         result = subprocess.run([os.path.join(BUILD, "bin", "mpcc"), GUIDE, "--policy=int4_from_float32", "--mode=infer", "--name=net",
-                                 "--target=cuda:source", "--explain", "-o", folder], capture_output=True, text=True, check=True)  # fmt: skip
+                                 "--target=cuda:source", "--explain=passes", "-o", folder], capture_output=True, text=True, check=True)  # fmt: skip
         # Three kernels in float32.
         assert re.search(r"prepare-weights +@predict keeps 1075200 bytes", result.stdout), result.stdout
 

@@ -56,7 +56,13 @@ public:
     e.source_hash = name();
     e.manifest = name();
     e.kernel_count = input.ConsumeIntegralInRange<uint32_t>(0, 2);
-    e.kernels[0] = input.ConsumeBool() ? kernels : nullptr;
+    table = {input.ConsumeIntegralInRange<uint32_t>(0, 3), 0,
+             input.ConsumeBool() ? kernels : nullptr};
+    e.kernel_tables = input.ConsumeBool() ? &table : nullptr;
+    e.kernel_table_count = input.ConsumeBool() ? 1 : count(0);
+    e.services_size =
+        input.ConsumeBool() ? sizeof(mpc_rt_services_t) : input.ConsumeIntegral<uint8_t>();
+    e.call_size = input.ConsumeBool() ? sizeof(mpc_rt_call_t) : input.ConsumeIntegral<uint8_t>();
     e.kernel_names = input.ConsumeBool() ? kernelNames : nullptr;
     e.weights_hash = name();
     e.policy = name();
@@ -156,6 +162,7 @@ private:
   }
 
   FuzzedDataProvider &input;
+  mpc_rt_kernel_table_t table = {};
   std::deque<std::string> texts;
   std::deque<std::vector<int64_t>> extents;
   std::deque<std::vector<mpc_rt_tensor_info_t>> lists;

@@ -236,10 +236,10 @@ install(FILES $<TARGET_FILE:m3_blobs::m3_blobs> $<TARGET_FILE_DIR:m3_blobs::m3_b
             options = {option for each in helps for option in re.findall(r"^  (--?[A-Za-z][\w-]*)", each, re.M)}
             if len(options) < 5:
                 raise Failure(f"{tool} --help shows {options}")
-            for path in ["bash-completion/completions/" + tool, "zsh/vendor-completions/_" + tool]:
+            for path in ["bash-completion/completions/" + tool, "zsh/vendor-completions/_" + tool, f"fish/vendor_completions.d/{tool}.fish"]:
                 with open(os.path.join(share, path)) as completion:
                     words = completion.read()
-                missing = [option for option in options if option not in words]
+                missing = [option for option in options if (option if tool + ".fish" not in path else option.lstrip("-")) not in words]
                 if missing:
                     raise Failure(f"{path} lacks {missing}")
             missing = [option for option in options if f"\\fB{option}\\fR" not in text]
@@ -247,8 +247,10 @@ install(FILES $<TARGET_FILE:m3_blobs::m3_blobs> $<TARGET_FILE_DIR:m3_blobs::m3_b
                 raise Failure(f"{tool}.1 lacks {missing}")
         script = (f"source '{share}/bash-completion/completions/mpcc'; COMP_WORDS=(mpcc --mode = tr); COMP_CWORD=3; _mpcc; "
                   f"echo ${{COMPREPLY[@]}}; source '{share}/bash-completion/completions/mpc-run'; "
-                  "COMP_WORDS=(mpc-run train --val); COMP_CWORD=2; _mpc_run; echo ${COMPREPLY[@]}")  # fmt: skip
-        if run("bash", "-c", script) != "train\n--validation-data --validation-split\n":
+                  "COMP_WORDS=(mpc-run train --val); COMP_CWORD=2; _mpc_run; echo ${COMPREPLY[@]}; "
+                  "COMP_WORDS=(mpcc --policy = mi); COMP_CWORD=3; _mpcc; echo ${COMPREPLY[@]}; "
+                  "COMP_WORDS=(mpc-run predict --device c); COMP_CWORD=3; _mpc_run; echo ${COMPREPLY[@]}")  # fmt: skip
+        if run("bash", "-c", script) != "train\n--validation-data --validation-split\nmixed_bfloat16 mixed_float16\ncpu cuda:0\n":
             raise Failure("bash completes " + run("bash", "-c", script))
 
     def test_pkg_config(self):
@@ -268,7 +270,7 @@ install(FILES $<TARGET_FILE:m3_blobs::m3_blobs> $<TARGET_FILE_DIR:m3_blobs::m3_b
         if names != expected:
             raise Failure(f"more: {sorted(set(names) - set(expected))}, "
                           f"missing: {sorted(set(expected) - set(names))}; the ABI changed: if that is "
-                          "meant, change symbols.txt and MPC_RT_ABI_VERSION")
+                          "meant, change symbols.txt (docs/abi.md)")
 
     def test_symbols_of_models(self):
         library = os.path.join(self.work, "beforehand", "libblobs.so")

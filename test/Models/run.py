@@ -160,7 +160,7 @@ def check_dropped_attention(tools, work):
     np.savez(data, x=x, e=e, y0=y)
     for policy, tolerance in (("float32", 2e-5), ("mixed_bfloat16", 4e-2), ("mixed_float16", 4e-2)):
         said = run(tools["mpcc"], os.path.join(HERE, "layers", "dropped_attention.keras"), "--name=model", "--loss=mse", "--optimizer=sgd",
-                   "--loss-scale=none", "--policy=" + policy, "--explain", "-o", folder, output=True)
+                   "--loss-scale=none", "--policy=" + policy, "--explain=passes", "-o", folder, output=True)
         if "attention is one call: of its scores a byte each" not in said:
             raise Failure(f"attention is not one call: {said}")
         run(tools["mpc-run"], "gradients", folder, "--data", data, "--outputs", output)

@@ -86,8 +86,8 @@ class Batch:
 
     def test_explain(self):
         command = ["mpcc", self.trained, "--custom-loop=off", "--name=net", "-o", self.tools.path("again")]
-        table = self.tools.run(*command, "--explain")
-        outlets.check_shown(table.stdout, "--explain")
+        table = self.tools.run(*command, "--explain=passes")
+        outlets.check_shown(table.stdout, "--explain=passes")
         text = self.tools.run(*command, "--explain=json")
         layers = outlets.read_json(text.stdout, "--explain=json")["layers"]
         assert len(layers) > len(self.names)

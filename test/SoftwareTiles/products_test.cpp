@@ -4,6 +4,7 @@
 #include "mpc-rt/device.h"
 #include "runtime/base/cpu.h"
 #include "runtime/base/element.h"
+#include "runtime/cts/calls.h"
 #include "runtime/cts/contraction_case.h"
 #include "runtime/cts/convolution_case.h"
 #include "runtime/drivers/driver.h"
@@ -65,7 +66,7 @@ protected:
     const auto descriptor = data.shape.descriptor(1);
     auto *lhs = data.lhs.data(), *rhs = data.storedRhs().data(), *out = data.out.data();
     if (!c.blockRows)
-      return driver->contract(descriptor, lhs, rhs, nullptr, out, nullptr, 1);
+      return cts::callContract(*driver, descriptor, lhs, rhs, nullptr, out, nullptr, 1);
     const int64_t blocks = (c.k + c.blockRows - 1) / c.blockRows;
     std::vector<uint8_t> scale(static_cast<size_t>(blocks * c.n) * 4),
         zero(static_cast<size_t>(blocks * c.n));
@@ -74,8 +75,9 @@ protected:
       storeElement(c.lhs, scale.data(), i, 1.0);
     for (int64_t i = 0; i < c.k; ++i)
       places[static_cast<size_t>(i)] = static_cast<float>(i / c.blockRows);
-    return driver->contractBlocks(
-        descriptor, lhs, rhs, {scale.data(), zero.data(), places.data(), blocks}, nullptr, out, 1);
+    return cts::callContractBlocks(*driver, descriptor, lhs, rhs,
+                                   {scale.data(), zero.data(), places.data(), blocks}, nullptr, out,
+                                   1);
   }
   ContractionData makeData() const {
     const TileCase &c = GetParam();
@@ -209,8 +211,8 @@ TEST(TileConvolutions, AreThoseThatOneDnnWouldWiden) {
     ConvolutionData data(shape);
     const uint64_t before = tiles::countProducts();
     ASSERT_EQ(driver->begin(WeightUse::constant), MPC_RT_OK);
-    ASSERT_EQ(driver->convolve(shape.descriptor(1), data.lhs.data(), data.rhs.data(), nullptr,
-                               data.out.data(), 1),
+    ASSERT_EQ(cts::callConvolve(*driver, shape.descriptor(1), data.lhs.data(), data.rhs.data(),
+                                nullptr, data.out.data(), 1),
               MPC_RT_OK)
         << mpc_rt_last_error();
     driver->end();

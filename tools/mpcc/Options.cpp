@@ -25,9 +25,11 @@ struct CommandLine {
              cl::desc("Output folder (default NAME.mpc)"));
   MPC_OPTION(std::string, name, "name", cl::value_desc("NAME"),
              cl::desc("Base of output names and symbol prefix (default: the file's stem)"));
-  MPC_OPTION(std::string, policy, "policy", cl::value_desc("P"),
-             cl::desc("Keras policy name, or JSON file with a policy or DTypePolicyMap; replaces "
-                      "every layer's"));
+  MPC_OPTION(
+      std::string, policy, "policy",
+      cl::value_desc("mixed_bfloat16|mixed_float16|bfloat16|float16|float32|float64|NAME|FILE"),
+      cl::desc("Keras policy name, or JSON file with a policy or DTypePolicyMap; replaces "
+               "every layer's"));
   MPC_OPTION(std::string, calibrate, "calibrate", cl::value_desc("D"),
              cl::desc("Refused: no mode that mpc makes has static activation scales"));
   MPC_OPTION(std::string, outputGuard, "output-guard", cl::init("on"), cl::value_desc("on|off"),
@@ -72,8 +74,9 @@ struct CommandLine {
              cl::desc("Stop after a phase and print the IR, or write it to the folder of -o"));
   MPC_OPTION(std::string, compileFrom, "compile-from", cl::value_desc("PHASE"),
              cl::desc("MODEL is IR of that phase"));
-  MPC_OPTION(std::string, explain, "explain", cl::ValueOptional, cl::value_desc("json"),
-             cl::desc("Print what runs in which dtype, and why"));
+  MPC_OPTION(std::string, explain, "explain", cl::ValueOptional, cl::value_desc("ops|passes|json"),
+             cl::desc("Print what each layer runs in, and why; also its ops and memory; also what "
+                      "passes decided; all for programs"));
   MPC_OPTION(std::string, weights, "weights", cl::init("external"),
              cl::value_desc("external|embedded"),
              cl::desc("Where the initial variables go: beside the library, or into it"));
@@ -211,7 +214,7 @@ static void checkChoices(UsageErrors &errors, const CommandLine &line, llvm::Str
         "floating ones, float8 learns its scales in training; for gptq and awq calibrate with "
         "model.quantize in Keras and compile the file that it saves");
   if (!line.explain.empty())
-    errors.oneOf("explain", line.explain, {"json"});
+    errors.oneOf("explain", line.explain, {"ops", "passes", "json"});
 }
 
 static void readShapes(UsageErrors &errors, const CommandLine &line, CompileOptions &options) {
@@ -278,7 +281,9 @@ static void takeOptions(const CommandLine &line, CompileOptions &options) {
   options.compilerVersion = MPC_VERSION;
   options.explain = !line.explain.getNumOccurrences() ? Explain::Off
                     : line.explain == "json"          ? Explain::Json
-                                                      : Explain::Table;
+                    : line.explain == "passes"        ? Explain::Passes
+                    : line.explain == "ops"           ? Explain::Ops
+                                                      : Explain::Layers;
   options.verbose = line.verbose;
   options.quiet = line.quiet;
 }

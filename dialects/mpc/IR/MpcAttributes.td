@@ -31,7 +31,8 @@ def Mpc_InitializerAttr : Mpc_Attr<"Initializer", "initializer"> {
   let description = [{
     Limits are resolved from the shape (Glorot, He, Lecun become uniform or truncated_normal with
     numbers). `a`, `b`: value; low, high; mean, standard deviation; gain. `unit_forget` is the bias of
-    an LSTM: 1 in the second quarter, the value `a` elsewhere. `fourier_cosine` and `fourier_sine` are
+    an LSTM: 1 in the second quarter (where `b` is not 0, of the second half: two biases one behind
+    the other), the value `a` elsewhere. `fourier_cosine` and `fourier_sine` are
     the kernels of an STFTSpectrogram: `a` is an mpc_rt_window_t, `b` its options.
 
     Example: `#mpc.initializer<uniform, a = -5.0e-02, b = 5.0e-02>`

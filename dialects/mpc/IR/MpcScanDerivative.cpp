@@ -2,6 +2,7 @@
 // The derivative of mpc.scan: a scan in the other direction whose body is the reverse mode of the
 // forward body. Reads what the forward scan stacked, computes again what is cheap, and leaves sums
 // over steps that contractions, biases or gathered rows make to one op behind the loop.
+#include "dialects/mpc/IR/JoinPads.h"
 #include "dialects/mpc/IR/Mpc.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -135,35 +136,6 @@ void ScanDerivative::findActive() {
 Value ScanDerivative::zerosLike(OpBuilder &at, Value value) {
   Value zero = scalarConstant(at, loc, elementTypeOf(value), 0);
   return BroadcastLikeOp::create(at, loc, zero, value);
-}
-
-/// The sum of two tensors that are zero but for neighbouring parts along one axis, the cotangents
-/// of slices (the gates of a recurrent cell): those parts side by side. Null when they are not
-/// that.
-static Value joinPads(OpBuilder &builder, Location loc, Value a, Value b) {
-  auto first = a.getDefiningOp<PadOp>(), second = b.getDefiningOp<PadOp>();
-  if (!first || !second || first.getAxis() != second.getAxis() || !first.getValue().isZero() ||
-      !second.getValue().isZero())
-    return {};
-  if (first.getLow() > second.getLow())
-    std::swap(first, second);
-  const int64_t axis = first.getAxis();
-  auto extentOf = [&](PadOp pad) { return tensorTypeOf(pad.getInput()).getDimSize(axis); };
-  if (int64_t(first.getLow()) + extentOf(first) != int64_t(second.getLow()))
-    return {};
-  SmallVector<Value> parts;
-  for (PadOp pad : {first, second}) {
-    auto joined = pad.getInput().getDefiningOp<ConcatenateOp>();
-    if (joined && int64_t(joined.getAxis()) == axis && joined->hasOneUse())
-      llvm::append_range(parts, joined.getInputs());
-    else
-      parts.push_back(pad.getInput());
-  }
-  Value joined = ConcatenateOp::create(builder, loc, ValueRange(parts), axis);
-  if (first.getLow() == 0 && second.getHigh() == 0)
-    return joined;
-  return PadOp::create(builder, loc, joined, axis, first.getLow(), second.getHigh(),
-                       llvm::APFloat(0.0));
 }
 
 static Value castTo(OpBuilder &builder, Location loc, Value value, Type element) {

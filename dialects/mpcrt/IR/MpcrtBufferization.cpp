@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// How one-shot bufferize treats library calls and scatters: in place in their destinations.
+// How one-shot bufferize treats library calls, concatenations and scatters: in place in their
+// destinations.
 #include "dialects/mpcrt/IR/Mpcrt.h"
 #include "mlir/Dialect/Bufferization/IR/DstBufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -79,23 +80,30 @@ private:
   }
 };
 
-/// Views with static strides are fine: the op becomes loops.
-struct ScatterAddBufferization
-    : public DstBufferizableOpInterfaceExternalModel<ScatterAddBufferization, ScatterAddOp> {
+/// Views with static strides are fine: the op becomes loops or copies.
+template <typename Op>
+struct StridedBufferization
+    : public DstBufferizableOpInterfaceExternalModel<StridedBufferization<Op>, Op> {
+  bool bufferizesToMemoryRead(Operation *op, OpOperand &operand, const AnalysisState &) const {
+    return !cast<DestinationStyleOpInterface>(op).isDpsInit(&operand) ||
+           cast<BufferizedCallOpInterface>(op).readsInit(operand);
+  }
+
   LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
                           const BufferizationOptions &options, BufferizationState &state) const {
-    auto scatter = cast<ScatterAddOp>(op);
-    if (scatter.isBufferized())
+    if (cast<BufferizedCallOpInterface>(op).isBufferized())
       return success();
     SmallVector<Value> buffers;
-    for (Value operand : scatter.getOperands()) {
+    for (Value operand : op->getOperands()) {
       FailureOr<Value> buffer = getBuffer(rewriter, operand, options, state);
       if (failed(buffer))
         return failure();
       buffers.push_back(*buffer);
     }
-    ScatterAddOp::create(rewriter, op->getLoc(), TypeRange(), buffers[0], buffers[1], buffers[2]);
-    replaceOpWithBufferizedValues(rewriter, op, buffers[2]);
+    OperationState onBuffers(op->getLoc(), op->getName(), buffers, TypeRange(), op->getAttrs());
+    rewriter.create(onBuffers);
+    // The one destination is the last operand.
+    replaceOpWithBufferizedValues(rewriter, op, buffers.back());
     return success();
   }
 };
@@ -107,6 +115,7 @@ void mpc::mpcrt::registerBufferizableOpInterfaceExternalModels(DialectRegistry &
     ConvolveOp::attachInterface<ServiceCallBufferization<ConvolveOp>>(*context);
     AttendOp::attachInterface<ServiceCallBufferization<AttendOp>>(*context);
     AttendGradientOp::attachInterface<ServiceCallBufferization<AttendGradientOp>>(*context);
-    ScatterAddOp::attachInterface<ScatterAddBufferization>(*context);
+    ConcatenateOp::attachInterface<StridedBufferization<ConcatenateOp>>(*context);
+    ScatterAddOp::attachInterface<StridedBufferization<ScatterAddOp>>(*context);
   });
 }

@@ -68,42 +68,35 @@ ContractOp ContractOp::cloneWith(OpBuilder &builder, const Extras &extras) {
   return clone;
 }
 
-namespace {
-/// A part, and those behind it in the list that it excludes: the ABI has no call for both.
-struct PartRule {
-  ContractPart part;
-  StringRef description;
-  std::initializer_list<ContractPart> excludes;
-};
-} // namespace
-
-static ArrayRef<PartRule> partRules() {
-  using Part = ContractPart;
-  static const PartRule rules[] = {
-      {Part::Blocks,
-       "multiplies weights in blocks",
-       {Part::Accumulate, Part::Largest, Part::Mask, Part::Where, Part::Sums, Part::Gelu,
-        Part::GeluGradient}},
-      {Part::Accumulate,
-       "adds to another result",
-       {Part::Mask, Part::Where, Part::Gelu, Part::GeluGradient}},
-      {Part::Bias, "adds a bias", {Part::Where, Part::Sums, Part::GeluGradient}},
-      {Part::Activation,
-       "applies an activation",
-       {Part::Where, Part::Sums, Part::Gelu, Part::GeluGradient}},
-      {Part::Largest,
-       "reports its largest element",
-       {Part::Mask, Part::Where, Part::Gelu, Part::GeluGradient}},
-      {Part::Mask, "makes bits of relu", {Part::Where, Part::Sums, Part::Gelu, Part::GeluGradient}},
-      {Part::Where, "reads bits of relu", {Part::Sums, Part::Gelu, Part::GeluGradient}},
-      {Part::Sums, "sums columns", {Part::Gelu, Part::GeluGradient}},
-      {Part::Gelu, "applies gelu", {Part::GeluGradient}},
-      {Part::GeluGradient, "applies the derivative of gelu", {}},
-  };
-  return rules;
+StringRef mpc::mpcrt::describe(ContractPart part) {
+  switch (part) {
+  case ContractPart::Blocks:
+    return "multiplies weights in blocks";
+  case ContractPart::Accumulate:
+    return "adds to another result";
+  case ContractPart::Bias:
+    return "adds a bias";
+  case ContractPart::Activation:
+    return "applies an activation";
+  case ContractPart::Largest:
+    return "reports its largest element";
+  case ContractPart::Mask:
+    return "makes bits of relu";
+  case ContractPart::Where:
+    return "reads bits of relu";
+  case ContractPart::Sums:
+    return "sums columns";
+  case ContractPart::Gelu:
+    return "applies gelu";
+  case ContractPart::GeluGradient:
+    return "applies the derivative of gelu";
+  }
+  llvm_unreachable("a part of a contraction");
 }
 
-StringRef mpc::mpcrt::describe(ContractPart part) { return partRules()[size_t(part)].description; }
+/// What happens to each number of a result: one of these.
+static constexpr ContractPart kActivations[] = {ContractPart::Activation, ContractPart::Where,
+                                                ContractPart::Gelu, ContractPart::GeluGradient};
 
 bool ContractOp::has(ContractPart part) {
   switch (part) {
@@ -132,29 +125,42 @@ bool ContractOp::has(ContractPart part) {
 }
 
 std::optional<ContractPart> ContractOp::findObstacle(ContractPart wanted) {
-  for (const PartRule &rule : partRules()) {
-    if (rule.part == wanted && has(wanted))
-      return wanted;
-    // The list has each pair once, under its first part.
-    for (ContractPart excluded : rule.excludes)
-      if ((excluded == wanted && has(rule.part)) || (rule.part == wanted && has(excluded)))
-        return excluded == wanted ? rule.part : excluded;
-  }
+  if (has(wanted))
+    return wanted;
+  const bool isMask = wanted == ContractPart::Mask;
+  // Bits are made of relu.
+  if (isMask || llvm::is_contained(kActivations, wanted))
+    for (ContractPart part : kActivations)
+      if (has(part) && !(isMask && part == ContractPart::Activation))
+        return part;
+  // Of a sum with what was there before nobody wants bits.
+  const ContractPart other = isMask ? ContractPart::Accumulate : ContractPart::Mask;
+  if ((isMask || wanted == ContractPart::Accumulate) && has(other))
+    return other;
   return std::nullopt;
 }
 
-/// No two parts that exclude each other.
+/// At most one activation, and bits only of what is not added to anything.
 static LogicalResult verifyParts(ContractOp op) {
-  for (const PartRule &rule : partRules())
-    for (ContractPart excluded : rule.excludes)
-      if (op.has(rule.part) && op.has(excluded))
-        return op.emitOpError() << rule.description << " and " << describe(excluded)
-                                << "; it may do one of these only";
+  std::optional<ContractPart> first;
+  auto fail = [&](ContractPart a, ContractPart b) {
+    return op.emitOpError() << describe(a) << " and " << describe(b)
+                            << "; it may do one of these only";
+  };
+  for (ContractPart part : kActivations) {
+    if (!op.has(part))
+      continue;
+    if (first)
+      return fail(*first, part);
+    first = part;
+  }
+  if (op.has(ContractPart::Mask) && op.has(ContractPart::Accumulate))
+    return fail(ContractPart::Accumulate, ContractPart::Mask);
   return success();
 }
 
 /// Scales and zeros of packed weights, and the block of each row. With transpose_rhs these are
-/// weights as gptq and awq store them (contract_groups of the ABI), packed or not, the tables with
+/// weights as gptq and awq store them, packed or not, the tables with
 /// a row for each column; only there divisors.
 static LogicalResult verifyBlocks(ContractOp op, int64_t k, int64_t n) {
   if (!op.getScale() && !op.getZero() && !op.getPlaces() && !op.getDivisors())

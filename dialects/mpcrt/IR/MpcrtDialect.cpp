@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Registration of the mpcrt dialect and verification of its discardable attributes.
 #include "dialects/mpcrt/IR/Mpcrt.h"
+#include "dialects/mpcrt/IR/ServicesSize.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -70,7 +71,7 @@ LogicalResult MpcrtDialect::verifyOperationAttribute(Operation *op, NamedAttribu
   // Tables for the emission of the library: kernel symbols in order, what each entry takes and
   // gives.
   if (attribute.getName() == kKernelsAttr || attribute.getName() == kEntryTableAttr ||
-      attribute.getName() == kAbiVersionAttr)
+      attribute.getName() == kAbiVersionAttr || attribute.getName() == kServicesSizeAttr)
     return success();
   if (attribute.getName() == kIndependentAttr) {
     if (!isa<LoopLikeOpInterface>(op))

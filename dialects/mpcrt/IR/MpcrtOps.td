@@ -20,6 +20,7 @@ def Mpcrt_Sum : AnyTypeOf<[RankedTensorOf<[Mpc_Float, I32]>, MemRefOf<[Mpc_Float
 def Mpcrt_Bytes : AnyTypeOf<[RankedTensorOf<[I8]>, MemRefOf<[I8]>], "ranked tensor or memref of i8">;
 def Mpcrt_Bools : AnyTypeOf<[RankedTensorOf<[I1]>, MemRefOf<[I1]>], "ranked tensor or memref of i1">;
 def Mpcrt_Places : AnyTypeOf<[RankedTensorOf<[F32]>, MemRefOf<[F32]>], "ranked tensor or memref of f32">;
+def Mpcrt_Shaped : AnyTypeOf<[AnyRankedTensor, AnyStridedMemRef], "ranked tensor or strided memref">;
 def Mpcrt_BitsScalar : AnyTypeOf<[0DTensorOf<[I16, I32, I64]>, MemRefRankOf<[I16, I32, I64], [0]>],
     "scalar tensor or memref of 16, 32 or 64 bits">;
 
@@ -279,6 +280,32 @@ def Mpcrt_ScatterAddOp : Mpcrt_Op<"scatter_add", [DestinationStyleOpInterface,
   let assemblyFormat = [{
     `ins` `(` $indices `,` $updates `:` type($indices) `,` type($updates) `)`
     `outs` `(` $out `:` type($out) `)` attr-dict (`->` type($results)^)?
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::MutableOperandRange getDpsInitsMutable() { return getOutMutable(); }
+  }];
+}
+
+def Mpcrt_ConcatenateOp : Mpcrt_Op<"concatenate", [DestinationStyleOpInterface, Mpcrt_BufferizedCallInterface,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "arrays one behind the other along an axis";
+  let description = [{
+    One op for all parts: a chain of tensor.insert_slice is what one-shot analysis is slowest on, each pair of them
+    being a conflict to exclude. On buffers parts and `out` may be views with static strides;
+    mpc-lower-concatenations lets parts be computed where they belong, and copies the others.
+
+    Example:
+    ```mlir
+    %c = mpcrt.concatenate ins(%a, %b : tensor<?x2xf32>, tensor<?x3xf32>) outs(%empty : tensor<?x5xf32>)
+        axis 1 -> tensor<?x5xf32>
+    ```
+  }];
+  let arguments = (ins Variadic<Mpcrt_Shaped>:$parts, Mpcrt_Shaped:$out, I64Attr:$axis);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = [{
+    `ins` `(` $parts `:` type($parts) `)` `outs` `(` $out `:` type($out) `)` `axis` $axis attr-dict
+    (`->` type($results)^)?
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{

@@ -35,9 +35,37 @@ def SeparateFills : Pass<"mpc-separate-fills", "::mlir::ModuleOp"> {
     Two reductions that start from one linalg.fill cannot both be in place: bufferization would copy
     the filled buffer, which costs more than filling another. Ops that start from one tensor.empty
     would share its buffer one after the other, and the second could not be moved before the last
-    reader of the first; mpc-plan-memory lets buffers share memory after ops have been grouped.
+    reader of the first; mpc-plan-memory lets buffers share memory after ops have been grouped. A concatenation that starts
+    from a tensor.empty is an allocation of its own (bufferization.alloc_tensor), for mpc-lower-concatenations.
   }];
-  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect", "::mlir::bufferization::BufferizationDialect"];
+}
+
+def LowerConcatenations : PhasePass<"mpc-lower-concatenations", "Buffers"> {
+  let summary = "compute parts where their concatenation has them, and copy the others";
+  let description = [{
+    A part that is an allocation of its own, in this shape or another, becomes a view of the whole: then nothing is to
+    be copied. That is done where it is provably right. Before the concatenation nothing else touches the whole, which is
+    an argument of the entry or an allocation of the same block; and after it the part is not written, nor read if the
+    whole is written. Library calls take dense operands: where one of them uses the part, the view must be dense,
+    too. All other parts are copied.
+
+    Precondition: buffers, before mpc-group-rows. Postcondition: no mpcrt.concatenate.
+
+    ```mlir
+    %a = memref.alloc(%n) : memref<?x2xf32>
+    linalg.generic ... outs(%a : memref<?x2xf32>)
+    %c = memref.alloc(%n) : memref<?x5xf32>
+    mpcrt.concatenate ins(%a, %x : memref<?x2xf32>, memref<?x3xf32>) outs(%c : memref<?x5xf32>) axis 1
+    // becomes
+    %c = memref.alloc(%n) : memref<?x5xf32>
+    %a = memref.subview %c[0, 0] [%n, 2] [1, 1] : memref<?x5xf32> to memref<?x2xf32, strided<[5, 1]>>
+    linalg.generic ... outs(%a : memref<?x2xf32, strided<[5, 1]>>)
+    %b = memref.subview %c[0, 2] [%n, 3] [1, 1] : memref<?x5xf32> to memref<?x3xf32, strided<[5, 1], offset: 2>>
+    memref.copy %x, %b
+    ```
+  }];
+  let dependentDialects = ["::mlir::memref::MemRefDialect"];
 }
 
 def GroupRows : PhasePass<"mpc-group-rows", "Buffers"> {

@@ -17,7 +17,8 @@
 namespace mpc {
 
 enum class Mode { Auto, Train, Infer };
-enum class Explain { Off, Table, Json };
+/// Each but Json prints what the one before it does, and more.
+enum class Explain { Off, Layers, Ops, Passes, Json };
 
 /// The options of mpcc (docs/tools.md), checked for spelling but not for meaning.
 struct CompileOptions {

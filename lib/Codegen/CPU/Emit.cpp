@@ -48,8 +48,8 @@ static void makeLocal(llvm::Module &module, const ModuleTables &tables,
   llvm::StringSet<> named;
   for (const auto &entry : tables.entries)
     named.insert(entry.name);
-  for (const std::vector<std::string> &version : versions)
-    named.insert_range(version);
+  for (const KernelVersion &version : versions)
+    named.insert_range(version.functions);
   for (llvm::Function &function : module) {
     if (function.isDeclaration())
       continue;

@@ -13,6 +13,7 @@ using llvm::StringRef;
 
 namespace {
 struct Level {
+  uint32_t isa;
   StringRef cpu;
   StringRef suffix;
   /// AVX-512 code would otherwise use 256-bit vectors.
@@ -20,11 +21,13 @@ struct Level {
 };
 } // namespace
 
-static const Level kLevels[MPC_RT_ISA_COUNT] = {
-    {"x86-64-v2", ".v2", "128"}, {"x86-64-v3", ".v3", "256"}, {"x86-64-v4", ".v4", "512"}};
+/// Each level has those before it.
+static const Level kLevels[] = {{MPC_RT_ISA_X86_64_V2, "x86-64-v2", ".v2", "128"},
+                                {MPC_RT_ISA_X86_64_V3, "x86-64-v3", ".v3", "256"},
+                                {MPC_RT_ISA_X86_64_V4, "x86-64-v4", ".v4", "512"}};
 
 /// Highest level that this machine has.
-static int hostLevel() {
+static uint32_t hostIsa() {
   llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
   auto has = [&](std::initializer_list<StringRef> names) {
     return llvm::all_of(names, [&](StringRef name) { return features.lookup(name); });
@@ -44,29 +47,28 @@ llvm::Expected<KernelVersions> mpc::buildKernelVersions(llvm::Module &module,
                                                         const std::vector<std::string> &kernels,
                                                         StringRef march,
                                                         std::vector<std::string> &targets) {
-  int lowest = 0, highest = MPC_RT_ISA_COUNT - 1;
-  if (march == "native")
-    lowest = highest = hostLevel();
-  else if (march != "portable")
-    for (int i = 0; i < MPC_RT_ISA_COUNT; ++i)
-      if (march == kLevels[i].cpu)
-        lowest = highest = i;
+  llvm::SmallVector<const Level *> levels;
+  for (const Level &level : kLevels)
+    if (march == "native" ? level.isa == hostIsa() : march == "portable" || march == level.cpu)
+      levels.push_back(&level);
   for (llvm::Function &function : module)
     if (!function.isDeclaration())
       setLevel(function, kLevels[0]);
   KernelVersions versions;
-  for (int i = lowest; i <= highest; ++i)
-    targets.push_back(kLevels[i].cpu.str());
+  for (const Level *level : levels) {
+    targets.push_back(level->cpu.str());
+    versions.push_back({level->isa, {}});
+  }
   for (const std::string &name : kernels) {
     llvm::Function *kernel = module.getFunction(name);
     if (!kernel)
       return internalError("no kernel named " + name);
-    for (int i = lowest; i <= highest; ++i) {
+    for (auto [level, version] : llvm::zip_equal(levels, versions)) {
       llvm::ValueToValueMapTy mapping;
       llvm::Function *clone = llvm::CloneFunction(kernel, mapping);
-      clone->setName(name + kLevels[i].suffix);
-      setLevel(*clone, kLevels[i]);
-      versions[i].push_back(clone->getName().str());
+      clone->setName(name + level->suffix);
+      setLevel(*clone, *level);
+      version.functions.push_back(clone->getName().str());
     }
   }
   // The original stays only if code calls it directly.

@@ -2,7 +2,9 @@
 // Reads declarations and attributes of a module after the kernels phase.
 #include "lib/Codegen/CPU/ModuleTables.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
+#include "dialects/mpcrt/IR/ServicesSize.h"
 #include "mpc-rt/executable.h"
+#include "mpc/Analysis/EntryRole.h"
 #include "mpc/Support/InternalError.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
@@ -88,7 +90,9 @@ static llvm::Error readVariables(ModuleOp module, ModuleTables &tables) {
 
 /// Entries that change no weights (the runtime's WeightUse::constant).
 static bool onlyReadsWeights(StringRef entry) {
-  return entry == "predict" || entry == "evaluate" || entry == "metric_results";
+  const std::optional<EntryRole> role = symbolizeEntryRole(entry);
+  return role == EntryRole::Predict || role == EntryRole::Evaluate ||
+         role == EntryRole::MetricResults;
 }
 
 /// Keras's name of the plain policy with these types, which are in MLIR's spelling.
@@ -173,8 +177,14 @@ llvm::Expected<ModuleTables> mpc::readModuleTables(ModuleOp module) {
   for (VariableEntry &variable : tables.variables)
     if (variable.role == VariableRole::Shadow && !read.contains(variable.symbol))
       variable.flags |= MPC_RT_VARIABLE_ONLY_CONTRACTED;
-  if (auto version = module->getAttrOfType<IntegerAttr>(mpcrt::MpcrtDialect::kAbiVersionAttr))
-    tables.abiVersion = version.getInt();
+  auto version = module->getAttrOfType<IntegerAttr>(mpcrt::MpcrtDialect::kAbiVersionAttr);
+  if (version && version.getInt() != MPC_RT_ABI_VERSION)
+    return llvm::createStringError(
+        "the module was lowered for version %d of the runtime's ABI; expected version %u; compile "
+        "it again from a phase before 'module'",
+        int(version.getInt()), MPC_RT_ABI_VERSION);
+  if (auto size = module->getAttrOfType<IntegerAttr>(mpcrt::kServicesSizeAttr))
+    tables.servicesSize = size.getInt();
   if (auto kernels = module->getAttrOfType<ArrayAttr>(mpcrt::MpcrtDialect::kKernelsAttr))
     for (auto kernel : kernels.getAsRange<FlatSymbolRefAttr>())
       tables.kernels.push_back(kernel.getValue().str());

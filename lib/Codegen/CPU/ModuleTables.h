@@ -50,7 +50,7 @@ struct LayerEntry {
 };
 
 struct ModuleTables {
-  uint32_t abiVersion = 1;
+  uint32_t servicesSize = 0; ///< bytes of mpc_rt_services_t that the code reads
   std::string name, compilerVersion, sourceHash, weightsHash;
   std::vector<VariableEntry> variables;
   std::vector<FunctionEntry> entries;

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Constants that mirror the C structs field by field; LLVM's unpacked structs have C's layout.
+// Constants of the C structs, each field by its place in C; LLVM's unpacked structs have C's
+// layout.
 #include "lib/Codegen/CPU/TableBuilder.h"
-#include "mpc-rt/executable.h"
+#include "lib/Support/CField.h"
 #include "llvm/IR/IRBuilder.h"
 
 using namespace mpc;
 using llvm::Constant;
 using llvm::StringRef;
+
+/// What generated code reads of a call (HostFrame.cpp): all fields.
+static constexpr size_t kCallSize = MPC_C_FIELD(mpc_rt_call_t, context).end();
 
 namespace {
 
@@ -24,8 +28,26 @@ public:
     return llvm::ConstantFP::get(llvm::Type::getDoubleTy(context), value);
   }
   Constant *null() { return llvm::ConstantPointerNull::get(llvm::PointerType::getUnqual(context)); }
-  Constant *structure(llvm::ArrayRef<Constant *> fields) {
-    return llvm::ConstantStruct::getAnon(context, fields);
+  using Fields = std::vector<std::pair<CField, Constant *>>;
+  /// A struct of C of `size` bytes; what is not given is 0.
+  Constant *structure(size_t size, Fields fields) {
+    llvm::sort(fields, [](auto &a, auto &b) { return a.first.offset < b.first.offset; });
+    std::vector<Constant *> elements;
+    size_t next = 0;
+    auto fillUpTo = [&](size_t offset) {
+      for (; next < offset; next += sizeof(uint32_t))
+        elements.push_back(i32(0));
+    };
+    for (auto &[field, value] : fields) {
+      fillUpTo(field.offset);
+      assert(next == field.offset && "fields do not overlap");
+      assert(module.getDataLayout().getTypeAllocSize(value->getType()) == field.size &&
+             "a field is as wide as in C");
+      elements.push_back(value);
+      next = field.end();
+    }
+    fillUpTo(size);
+    return llvm::ConstantStruct::getAnon(context, elements);
   }
 
   /// A function of another module of the library.
@@ -69,8 +91,13 @@ public:
     std::vector<Constant *> dims;
     for (int64_t extent : entry.dims)
       dims.push_back(i64(uint64_t(extent)));
-    return structure({string(entry.name), i32(entry.dtypeCode), i32(entry.dims.size()),
-                      array(dims, "dims"), i64(uint64_t(entry.indexLimit))});
+    return structure(
+        sizeof(mpc_rt_tensor_info_t),
+        {{MPC_C_FIELD(mpc_rt_tensor_info_t, name), string(entry.name)},
+         {MPC_C_FIELD(mpc_rt_tensor_info_t, dtype), i32(entry.dtypeCode)},
+         {MPC_C_FIELD(mpc_rt_tensor_info_t, rank), i32(entry.dims.size())},
+         {MPC_C_FIELD(mpc_rt_tensor_info_t, dims), array(dims, "dims")},
+         {MPC_C_FIELD(mpc_rt_tensor_info_t, index_limit), i64(uint64_t(entry.indexLimit))}});
   }
   Constant *tensors(const std::vector<TensorEntry> &entries) {
     std::vector<Constant *> elements;
@@ -79,21 +106,46 @@ public:
     return array(elements, "tensors");
   }
   Constant *variable(const VariableEntry &entry) {
-    return structure({tensor(entry.tensor), i32(uint32_t(entry.role)),
-                      i32(uint32_t(entry.initializer)), f64(entry.a), f64(entry.b),
-                      i64(entry.stream), i32(uint32_t(entry.shadowOf)), i32(entry.flags)});
+    return structure(
+        sizeof(mpc_rt_variable_info_t),
+        {{MPC_C_FIELD(mpc_rt_variable_info_t, tensor), tensor(entry.tensor)},
+         {MPC_C_FIELD(mpc_rt_variable_info_t, role), i32(uint32_t(entry.role))},
+         {MPC_C_FIELD(mpc_rt_variable_info_t, initializer), i32(uint32_t(entry.initializer))},
+         {MPC_C_FIELD(mpc_rt_variable_info_t, init_a), f64(entry.a)},
+         {MPC_C_FIELD(mpc_rt_variable_info_t, init_b), f64(entry.b)},
+         {MPC_C_FIELD(mpc_rt_variable_info_t, init_stream), i64(entry.stream)},
+         {MPC_C_FIELD(mpc_rt_variable_info_t, shadow_of), i32(uint32_t(entry.shadowOf))},
+         {MPC_C_FIELD(mpc_rt_variable_info_t, flags), i32(entry.flags)}});
   }
   Constant *function(const FunctionEntry &entry) {
-    return structure({string(entry.name), code(entry.name), i32(entry.inputs.size()),
-                      i32(entry.outputs.size()), tensors(entry.inputs), tensors(entry.outputs),
-                      i64(entry.arenaFixed), i64(entry.arenaPerSample)});
+    return structure(
+        sizeof(mpc_rt_entry_info_t),
+        {{MPC_C_FIELD(mpc_rt_entry_info_t, name), string(entry.name)},
+         {MPC_C_FIELD(mpc_rt_entry_info_t, fn), code(entry.name)},
+         {MPC_C_FIELD(mpc_rt_entry_info_t, input_count), i32(entry.inputs.size())},
+         {MPC_C_FIELD(mpc_rt_entry_info_t, output_count), i32(entry.outputs.size())},
+         {MPC_C_FIELD(mpc_rt_entry_info_t, inputs), tensors(entry.inputs)},
+         {MPC_C_FIELD(mpc_rt_entry_info_t, outputs), tensors(entry.outputs)},
+         {MPC_C_FIELD(mpc_rt_entry_info_t, arena_fixed), i64(entry.arenaFixed)},
+         {MPC_C_FIELD(mpc_rt_entry_info_t, arena_per_sample), i64(entry.arenaPerSample)}});
   }
   Constant *metric(const MetricEntry &entry) {
     std::vector<Constant *> states;
     for (uint32_t state : entry.states)
       states.push_back(i32(state));
-    return structure(
-        {string(entry.name), i32(entry.kind), i32(states.size()), array(states, "states")});
+    return structure(sizeof(mpc_rt_metric_info_t),
+                     {{MPC_C_FIELD(mpc_rt_metric_info_t, name), string(entry.name)},
+                      {MPC_C_FIELD(mpc_rt_metric_info_t, kind), i32(entry.kind)},
+                      {MPC_C_FIELD(mpc_rt_metric_info_t, state_count), i32(states.size())},
+                      {MPC_C_FIELD(mpc_rt_metric_info_t, states), array(states, "states")}});
+  }
+  Constant *kernels(const KernelVersion &version) {
+    std::vector<Constant *> functions;
+    for (const std::string &kernel : version.functions)
+      functions.push_back(code(kernel));
+    return structure(sizeof(mpc_rt_kernel_table_t),
+                     {{MPC_C_FIELD(mpc_rt_kernel_table_t, isa), i32(version.isa)},
+                      {MPC_C_FIELD(mpc_rt_kernel_table_t, kernels), array(functions, "kernels")}});
   }
   template <typename Entry>
   Constant *all(const std::vector<Entry> &entries, Constant *(TableBuilder::*build)(const Entry &),
@@ -112,14 +164,14 @@ private:
 } // namespace
 
 /// `const mpc_rt_executable_t *NAME(uint32_t max_abi_version)`
-static void buildQuery(llvm::Module &module, llvm::GlobalVariable *executable, uint32_t abiVersion,
+static void buildQuery(llvm::Module &module, llvm::GlobalVariable *executable,
                        const llvm::Twine &name) {
   llvm::IRBuilder<> builder(module.getContext());
   auto *type = llvm::FunctionType::get(builder.getPtrTy(), {builder.getInt32Ty()}, false);
   auto *query = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, name, module);
   query->setVisibility(llvm::GlobalValue::DefaultVisibility);
   builder.SetInsertPoint(llvm::BasicBlock::Create(module.getContext(), "entry", query));
-  auto *known = builder.CreateICmpUGE(query->getArg(0), builder.getInt32(abiVersion));
+  auto *known = builder.CreateICmpUGE(query->getArg(0), builder.getInt32(MPC_RT_ABI_VERSION));
   builder.CreateRet(
       builder.CreateSelect(known, executable, llvm::ConstantPointerNull::get(builder.getPtrTy())));
 }
@@ -127,48 +179,45 @@ static void buildQuery(llvm::Module &module, llvm::GlobalVariable *executable, u
 void mpc::buildExecutableTables(llvm::Module &module, const ModuleTables &tables,
                                 StringRef manifest, const KernelVersions &versions) {
   TableBuilder b(module);
-  std::vector<Constant *> names, levels;
+  std::vector<Constant *> names, versionTables;
   for (const std::string &kernel : tables.kernels)
     names.push_back(b.string(kernel));
-  auto *pointer = llvm::PointerType::getUnqual(module.getContext());
-  for (const std::vector<std::string> &version : versions) {
-    std::vector<Constant *> functions;
-    for (const std::string &kernel : version)
-      functions.push_back(b.code(kernel));
-    // A model without kernels still says which levels it was compiled for.
-    bool compiled = !version.empty() || tables.kernels.empty();
-    levels.push_back(!compiled           ? b.null()
-                     : functions.empty() ? b.array({b.null()}, "kernels")
-                                         : b.array(functions, "kernels"));
-  }
-  Constant *kernels =
-      llvm::ConstantArray::get(llvm::ArrayType::get(pointer, levels.size()), levels);
-  Constant *executable = b.structure({b.i32(sizeof(mpc_rt_executable_t)),
-                                      b.i32(tables.abiVersion),
-                                      b.string(tables.name),
-                                      b.string(tables.compilerVersion),
-                                      b.string(tables.sourceHash),
-                                      b.string(manifest),
-                                      b.i32(tables.variables.size()),
-                                      b.i32(tables.entries.size()),
-                                      b.i32(tables.metrics.size()),
-                                      b.i32(tables.kernels.size()),
-                                      b.all(tables.variables, &TableBuilder::variable, "variables"),
-                                      b.all(tables.entries, &TableBuilder::function, "entries"),
-                                      b.all(tables.metrics, &TableBuilder::metric, "metrics"),
-                                      kernels,
-                                      b.array(names, "kernel_names"),
-                                      b.string(tables.weightsHash),
-                                      b.string(tables.policy),
-                                      b.string(tables.headerHash),
-                                      b.bytes(tables.embeddedWeights),
-                                      b.i64(tables.embeddedWeights.size()),
-                                      b.f32(tables.lossScale),
-                                      b.i32(0),
-                                      b.f32(tables.lossScaleRule.minimum),
-                                      b.f32(tables.lossScaleRule.maximum)});
+  for (const KernelVersion &version : versions)
+    versionTables.push_back(b.kernels(version));
+  Constant *executable = b.structure(
+      sizeof(mpc_rt_executable_t),
+      {{MPC_C_FIELD(mpc_rt_executable_t, struct_size), b.i32(sizeof(mpc_rt_executable_t))},
+       {MPC_C_FIELD(mpc_rt_executable_t, abi_version), b.i32(MPC_RT_ABI_VERSION)},
+       {MPC_C_FIELD(mpc_rt_executable_t, model_name), b.string(tables.name)},
+       {MPC_C_FIELD(mpc_rt_executable_t, compiler_version), b.string(tables.compilerVersion)},
+       {MPC_C_FIELD(mpc_rt_executable_t, source_hash), b.string(tables.sourceHash)},
+       {MPC_C_FIELD(mpc_rt_executable_t, manifest), b.string(manifest)},
+       {MPC_C_FIELD(mpc_rt_executable_t, variable_count), b.i32(tables.variables.size())},
+       {MPC_C_FIELD(mpc_rt_executable_t, entry_count), b.i32(tables.entries.size())},
+       {MPC_C_FIELD(mpc_rt_executable_t, metric_count), b.i32(tables.metrics.size())},
+       {MPC_C_FIELD(mpc_rt_executable_t, kernel_count), b.i32(tables.kernels.size())},
+       {MPC_C_FIELD(mpc_rt_executable_t, variables),
+        b.all(tables.variables, &TableBuilder::variable, "variables")},
+       {MPC_C_FIELD(mpc_rt_executable_t, entries),
+        b.all(tables.entries, &TableBuilder::function, "entries")},
+       {MPC_C_FIELD(mpc_rt_executable_t, metrics),
+        b.all(tables.metrics, &TableBuilder::metric, "metrics")},
+       {MPC_C_FIELD(mpc_rt_executable_t, kernel_tables), b.array(versionTables, "kernel_tables")},
+       {MPC_C_FIELD(mpc_rt_executable_t, kernel_table_count), b.i32(versionTables.size())},
+       {MPC_C_FIELD(mpc_rt_executable_t, services_size), b.i32(tables.servicesSize)},
+       {MPC_C_FIELD(mpc_rt_executable_t, call_size), b.i32(kCallSize)},
+       {MPC_C_FIELD(mpc_rt_executable_t, kernel_names), b.array(names, "kernel_names")},
+       {MPC_C_FIELD(mpc_rt_executable_t, weights_hash), b.string(tables.weightsHash)},
+       {MPC_C_FIELD(mpc_rt_executable_t, policy), b.string(tables.policy)},
+       {MPC_C_FIELD(mpc_rt_executable_t, header_hash), b.string(tables.headerHash)},
+       {MPC_C_FIELD(mpc_rt_executable_t, weights), b.bytes(tables.embeddedWeights)},
+       {MPC_C_FIELD(mpc_rt_executable_t, weights_bytes), b.i64(tables.embeddedWeights.size())},
+       {MPC_C_FIELD(mpc_rt_executable_t, loss_scale), b.f32(tables.lossScale)},
+       {MPC_C_FIELD(mpc_rt_executable_t, loss_scale_minimum), b.f32(tables.lossScaleRule.minimum)},
+       {MPC_C_FIELD(mpc_rt_executable_t, loss_scale_maximum),
+        b.f32(tables.lossScaleRule.maximum)}});
   llvm::GlobalVariable *global = b.global(executable, "executable");
   // The loader asks one library at a time; programs that link several need a name for each.
-  buildQuery(module, global, tables.abiVersion, MPC_RT_EXECUTABLE_QUERY_SYMBOL);
-  buildQuery(module, global, tables.abiVersion, tables.name + "_executable_query");
+  buildQuery(module, global, MPC_RT_EXECUTABLE_QUERY_SYMBOL);
+  buildQuery(module, global, tables.name + "_executable_query");
 }

@@ -5,15 +5,17 @@
 
 #include "lib/Codegen/CPU/ModuleTables.h"
 #include "llvm/IR/Module.h"
-#include <array>
 #include <string>
 #include <vector>
 
 namespace mpc {
 
-/// Names of kernel functions by ISA level (index of mpc_rt_isa_t) in table order; an empty list
-/// means that the level was not compiled.
-using KernelVersions = std::array<std::vector<std::string>, 3>;
+/// The kernels compiled for one instruction set.
+struct KernelVersion {
+  uint32_t isa;                       ///< mpc_rt_isa_t
+  std::vector<std::string> functions; ///< names, in the order of the executable's table
+};
+using KernelVersions = std::vector<KernelVersion>;
 
 /// Adds the executable, everything it points to but functions, and the exported query function.
 void buildExecutableTables(llvm::Module &module, const ModuleTables &tables,

@@ -22,9 +22,13 @@ ByteRange mpc::rangeOf(mpcrt::ViewOp view) {
                                : ByteRange{fixed, perSample, fixed, perSample + bytes};
 }
 
-bool mpc::mayOverlap(Value a, Value b) {
-  a = memref::skipViewLikeOps(cast<MemrefValue>(a));
-  b = memref::skipViewLikeOps(cast<MemrefValue>(b));
+Value mpc::baseOf(Value buffer) { return memref::skipViewLikeOps(cast<MemrefValue>(buffer)); }
+
+BufferUse::BufferUse(Value buffer, bool isWritten)
+    : buffer(buffer), base(baseOf(buffer)), isWritten(isWritten) {}
+
+/// mayOverlap of buffers that are no views of others.
+static bool mayBasesOverlap(Value a, Value b) {
   if (a == b)
     return true;
   auto viewA = a.getDefiningOp<mpcrt::ViewOp>(), viewB = b.getDefiningOp<mpcrt::ViewOp>();
@@ -42,6 +46,8 @@ bool mpc::mayOverlap(Value a, Value b) {
   };
   return !(viewA || isOwn(a)) || !(viewB || isOwn(b));
 }
+
+bool mpc::mayOverlap(Value a, Value b) { return mayBasesOverlap(baseOf(a), baseOf(b)); }
 
 /// Whether a kernel stores through this argument.
 static bool isStoredTo(Value buffer) {
@@ -68,14 +74,22 @@ const SmallVector<BufferUses::Argument> &BufferUses::argumentsOf(func::FuncOp ke
   return known->second;
 }
 
-std::optional<SmallVector<BufferUse>> BufferUses::of(Operation *op) {
+const std::optional<SmallVector<BufferUse>> &BufferUses::of(Operation *op) {
+  auto found = known.find(op);
+  if (found == known.end())
+    found = known.try_emplace(op, std::make_unique<std::optional<SmallVector<BufferUse>>>(find(op)))
+                .first;
+  return *found->second;
+}
+
+std::optional<SmallVector<BufferUse>> BufferUses::find(Operation *op) {
   SmallVector<BufferUse> uses;
   if (auto launch = dyn_cast<mpcrt::LaunchOp>(op)) {
     func::FuncOp kernel = kernelOf(launch);
     if (!kernel)
       return std::nullopt;
     for (auto [index, isWritten] : argumentsOf(kernel))
-      uses.push_back({launch.getArguments()[index], isWritten});
+      uses.emplace_back(launch.getArguments()[index], isWritten);
     return uses;
   }
   if (isMemoryEffectFree(op))
@@ -84,7 +98,7 @@ std::optional<SmallVector<BufferUse>> BufferUses::of(Operation *op) {
   if (op->hasTrait<OpTrait::HasRecursiveMemoryEffects>()) {
     for (Region &region : op->getRegions())
       for (Operation &inner : region.getOps()) {
-        auto more = of(&inner);
+        auto more = find(&inner);
         if (!more)
           return std::nullopt;
         uses.append(*more);
@@ -99,18 +113,18 @@ std::optional<SmallVector<BufferUse>> BufferUses::of(Operation *op) {
   for (const auto &effect : effects) {
     if (!effect.getValue())
       return std::nullopt;
-    uses.push_back({effect.getValue(), !isa<MemoryEffects::Read>(effect.getEffect())});
+    uses.emplace_back(effect.getValue(), !isa<MemoryEffects::Read>(effect.getEffect()));
   }
   return uses;
 }
 
 bool BufferUses::dependOnEachOther(Operation *a, Operation *b) {
-  auto first = of(a), second = of(b);
+  const auto &first = of(a), &second = of(b);
   if (!first || !second)
     return true;
-  for (const BufferUse &x : *first)
-    for (const BufferUse &y : *second)
-      if ((x.isWritten || y.isWritten) && mayOverlap(x.buffer, y.buffer))
-        return true;
-  return false;
+  return llvm::any_of(*first, [&](const BufferUse &x) {
+    return llvm::any_of(*second, [&](const BufferUse &y) {
+      return (x.isWritten || y.isWritten) && mayBasesOverlap(x.base, y.base);
+    });
+  });
 }

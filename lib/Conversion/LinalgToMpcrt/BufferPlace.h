@@ -23,13 +23,19 @@ struct ByteRange {
 };
 ByteRange rangeOf(mpcrt::ViewOp view);
 
+/// What the buffer is a view of.
+mlir::Value baseOf(mlir::Value buffer);
+
 /// Whether two buffers of an entry may share a byte for some batch: views of the arena by their
 /// ranges, arguments by being the same.
 bool mayOverlap(mlir::Value a, mlir::Value b);
 
-/// A buffer that an op of an entry touches.
+/// A buffer that an op of an entry touches, and what it is a view of.
 struct BufferUse {
+  BufferUse(mlir::Value buffer, bool isWritten);
+
   mlir::Value buffer;
+  mlir::Value base;
   bool isWritten;
 };
 
@@ -39,8 +45,10 @@ public:
   explicit BufferUses(mlir::ModuleOp module) : symbols(module) {}
 
   /// Of a launch (by the stores of its kernel), a library call, or code of the host between them;
-  /// none for other ops, which may touch anything.
-  std::optional<llvm::SmallVector<BufferUse>> of(mlir::Operation *op);
+  /// none for other ops, which may touch anything. Found once for each op; an op that changes, or
+  /// goes, is to be forgotten first.
+  const std::optional<llvm::SmallVector<BufferUse>> &of(mlir::Operation *op);
+  void forget(mlir::Operation *op) { known.erase(op); }
   /// Whether the order of two launches or library calls matters.
   bool dependOnEachOther(mlir::Operation *a, mlir::Operation *b);
   mlir::func::FuncOp kernelOf(mpcrt::LaunchOp launch) const {
@@ -61,11 +69,15 @@ private:
     unsigned index;
     bool isWritten;
   };
+  std::optional<llvm::SmallVector<BufferUse>> find(mlir::Operation *op);
   /// The buffers among its arguments that a kernel uses.
   const llvm::SmallVector<Argument> &argumentsOf(mlir::func::FuncOp kernel);
 
   mlir::SymbolTable symbols;
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<Argument>> kernels;
+  // By address, which stays when the map grows.
+  llvm::DenseMap<mlir::Operation *, std::unique_ptr<std::optional<llvm::SmallVector<BufferUse>>>>
+      known;
 };
 
 } // namespace mpc

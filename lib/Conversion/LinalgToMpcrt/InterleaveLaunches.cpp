@@ -2,13 +2,13 @@
 // The pass: launches that go through a contraction's result element by element join it.
 #include "ElementKernel.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
-#include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "mpc-rt/executable.h"
 #include "mpc/Analysis/BatchExtent.h"
+#include "mpc/Analysis/EntryRole.h"
 #include "mpc/Analysis/ReshapedBuffer.h"
 #include "mpc/Conversion/Passes.h"
 
@@ -19,8 +19,6 @@ namespace mpc {
 
 using namespace mlir;
 using namespace mpc;
-
-static Value baseOf(Value buffer) { return memref::skipViewLikeOps(cast<MemrefValue>(buffer)); }
 
 /// Whether the buffer is all of `base`, in another shape at most.
 static bool isWhole(Value buffer, Value base) {
@@ -104,7 +102,7 @@ static bool isFreeBetween(mpcrt::ContractOp contract, mpcrt::LaunchOp launch, Op
 /// Whether the launch leaves alone what the contraction reads besides its result, and its sums,
 /// which are complete behind it only.
 static bool leavesOperands(mpcrt::LaunchOp launch, mpcrt::ContractOp contract, BufferUses &uses) {
-  auto touched = uses.of(launch);
+  const auto &touched = uses.of(launch);
   return touched && llvm::none_of(*touched, [&](const BufferUse &use) {
            return llvm::any_of(contract.getOperands(), [&](Value operand) {
              return (use.isWritten || operand == contract.getSums()) &&
@@ -129,10 +127,9 @@ static bool isConsumed(mpcrt::ContractOp contract, mpcrt::LaunchOp launch) {
 }
 
 static bool touches(Operation *op, Value buffer, BufferUses &uses) {
-  auto touched = uses.of(op);
-  return !touched || llvm::any_of(*touched, [&](const BufferUse &use) {
-    return mayOverlap(use.buffer, buffer);
-  });
+  const auto &touched = uses.of(op);
+  return !touched ||
+         llvm::any_of(*touched, [&](const BufferUse &use) { return mayOverlap(use.base, buffer); });
 }
 
 /// What uses the contraction's result first, if that is a launch that may join it.
@@ -166,6 +163,8 @@ static void interleave(mpcrt::ContractOp contract, BufferUses &uses, KernelCopie
     return;
   auto [launch, read, written, isByRows, rises] = *partner;
   Operation *place = rises ? contract.getOperation() : launch;
+  // Its kernel and its arguments may change.
+  uses.forget(launch);
   if (isByRows) {
     builder.setInsertionPoint(place);
     copies.splitRows(builder, launch);
@@ -194,7 +193,7 @@ struct InterleaveLaunchesPass : mpc::impl::InterleaveLaunchesBase<InterleaveLaun
     BufferUses uses(getOperation());
     KernelCopies copies(uses);
     for (auto function : getOperation().getOps<func::FuncOp>())
-      if (function->hasAttr(MpcDialect::kEntryAttr))
+      if (isEntry(function))
         for (auto contract :
              llvm::make_early_inc_range(function.getBody().front().getOps<mpcrt::ContractOp>()))
           interleave(contract, uses, copies);

@@ -4,6 +4,7 @@
 #include "Patterns.h"
 #include "Scalar.h"
 #include "dialects/mpc/IR/Mpc.h"
+#include "dialects/mpcrt/IR/Mpcrt.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
@@ -149,13 +150,14 @@ struct LowerConcatenate : OpConversionPattern<ConcatenateOp> {
   LogicalResult matchAndRewrite(ConcatenateOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     auto type = cast<RankedTensorType>(getTypeConverter()->convertType(op.getType()));
-    int64_t axis = op.getAxis(), offset = 0;
-    Value whole = emptyFrom(rewriter, op.getLoc(), type, adaptor.getInputs().front());
-    for (Value part : adaptor.getInputs()) {
-      whole = insertAlong(rewriter, op.getLoc(), part, whole, axis, offset);
-      offset += tensorTypeOf(part).getDimSize(axis);
+    ValueRange parts = adaptor.getInputs();
+    if (parts.size() == 1) {
+      rewriter.replaceOp(op, parts.front());
+      return success();
     }
-    rewriter.replaceOp(op, whole);
+    Value empty = emptyFrom(rewriter, op.getLoc(), type, parts.front());
+    rewriter.replaceOpWithNewOp<mpcrt::ConcatenateOp>(op, TypeRange(type), parts, empty,
+                                                      op.getAxis());
     return success();
   }
 };

@@ -2,6 +2,7 @@
 // The pass: kernels and entries to the LLVM dialect.
 #include "Lowering.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
+#include "dialects/mpcrt/IR/ServicesSize.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
 #include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
@@ -17,6 +18,8 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "mpc-rt/abi_version.h"
+#include "mpc/Analysis/EntryRole.h"
 #include "mpc/Analysis/EntrySignature.h"
 #include "mpc/Conversion/Passes.h"
 
@@ -55,7 +58,7 @@ struct ConvertMpcrtToLLVMPass : mpc::impl::ConvertMpcrtToLLVMBase<ConvertMpcrtTo
                                    tables.variables.size());
     SmallVector<func::FuncOp> entries, kernels, hostLoops;
     for (auto function : module.getOps<func::FuncOp>()) {
-      if (function->hasAttr(MpcDialect::kEntryAttr)) {
+      if (isEntry(function)) {
         if (failed(verifyEntrySignature(function)))
           return signalPassFailure();
         entries.push_back(function);
@@ -87,7 +90,9 @@ struct ConvertMpcrtToLLVMPass : mpc::impl::ConvertMpcrtToLLVMBase<ConvertMpcrtTo
     module->setAttr(mpcrt::MpcrtDialect::kKernelsAttr,
                     ArrayAttr::get(&getContext(), tables.kernels));
     module->setAttr(mpcrt::MpcrtDialect::kAbiVersionAttr,
-                    Builder(module).getI32IntegerAttr(tables.abiVersion));
+                    Builder(module).getI32IntegerAttr(MPC_RT_ABI_VERSION));
+    module->setAttr(mpcrt::kServicesSizeAttr,
+                    Builder(module).getI64IntegerAttr(tables.servicesSize));
     // The latch took the loop's annotation as a discardable attribute; LLVM IR is made of the
     // property.
     module.walk([](Operation *op) {

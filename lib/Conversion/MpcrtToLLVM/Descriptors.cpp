@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Field by field in the order of the C structs. Nested pairs and arrays of 64-bit numbers are laid
-// out as their elements are.
+// Each field by its place in the C struct.
 #include "Descriptors.h"
 #include "Emitter.h"
 #include "dialects/mpc/IR/Float8.h"
-#include "mpc-rt/executable.h"
+#include "lib/Support/CField.h"
 #include "mpc/Analysis/BatchExtent.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -12,35 +11,39 @@ using namespace mlir;
 using namespace mpc;
 
 namespace {
-/// A constant struct under construction.
+/// A constant struct under construction. What is not set is 0.
 class ConstantStruct {
 public:
-  ConstantStruct(Operation *op, std::string name)
-      : op(op), name(std::move(name)),
+  ConstantStruct(Operation *op, std::string name, size_t size)
+      : op(op), name(std::move(name)), size(size),
         builder(OpBuilder::atBlockBegin(op->getParentOfType<ModuleOp>().getBody())) {}
 
-  void add32(int64_t value) { fields.push_back({builder.getI32Type(), value, {}}); }
-  void add64(int64_t value) { fields.push_back({builder.getI64Type(), value, {}}); }
-  void add(BatchExtent extent) {
-    add64(extent.fixed);
-    add64(extent.perSample);
+  void set(CField field, int64_t value) {
+    assert((field.size == 4 || field.size == 8) && "a number");
+    Type type = builder.getIntegerType(8 * field.size);
+    fields.push_back({field.offset, type, value, {}});
   }
-  /// `count` numbers, zeros after those given.
-  void add64(ArrayRef<int64_t> values, size_t count) {
-    for (size_t i = 0; i < count; ++i)
-      add64(i < values.size() ? values[i] : 0);
+  /// A pair, or an array of numbers of 64 bits, zeros behind those given.
+  void setAll(CField field, ArrayRef<int64_t> values) {
+    assert(field.size >= 8 * values.size() && "it has room for all");
+    for (auto [i, value] : llvm::enumerate(values))
+      fields.push_back({field.offset + 8 * i, builder.getI64Type(), value, {}});
   }
-  void addText(StringRef text) {
+  void set(CField field, BatchExtent extent) { setAll(field, {extent.fixed, extent.perSample}); }
+  void set(CField field, double value) { set(field, llvm::bit_cast<int64_t>(value)); }
+  void setText(CField field, StringRef text) {
     std::string terminated = text.str();
     terminated.push_back('\0');
     auto global = LLVM::GlobalOp::create(
         builder, op->getLoc(), LLVM::LLVMArrayType::get(builder.getI8Type(), terminated.size()),
         true, LLVM::Linkage::Internal, name + "_layer", builder.getStringAttr(terminated));
-    fields.push_back({LLVM::LLVMPointerType::get(op->getContext()), 0, global.getSymName()});
+    fields.push_back(
+        {field.offset, LLVM::LLVMPointerType::get(op->getContext()), 0, global.getSymName()});
   }
 
   /// Its address.
   Value finish() {
+    fillGaps();
     SmallVector<Type> types;
     for (const Field &field : fields)
       types.push_back(field.type);
@@ -49,7 +52,7 @@ public:
                                          name, Attribute());
     Block *block = new Block();
     global.getInitializer().push_back(block);
-    Emitter emit{OpBuilder::atBlockBegin(block), op->getLoc()};
+    Emitter emit{OpBuilder::atBlockEnd(block), op->getLoc()};
     Value value = LLVM::UndefOp::create(emit.builder, emit.loc, type);
     for (auto [position, field] : llvm::enumerate(fields)) {
       Value element;
@@ -67,12 +70,38 @@ public:
 
 private:
   struct Field {
+    size_t offset;
     Type type;
     int64_t number;
     StringRef symbol;
+
+    size_t end() const { return offset + (type.isInteger(32) ? 4 : 8); }
   };
+  /// In order, without holes: LLVM lays the struct out as C does.
+  void fillGaps() {
+    llvm::sort(fields, [](const Field &a, const Field &b) { return a.offset < b.offset; });
+    SmallVector<Field> all;
+    size_t next = 0;
+    auto fillUpTo = [&](size_t offset) {
+      while (next < offset) {
+        const bool isWord = next % 8 == 0 && offset - next >= 8;
+        all.push_back({next, builder.getIntegerType(isWord ? 64 : 32), 0, {}});
+        next = all.back().end();
+      }
+      assert(next == offset && "fields do not overlap");
+    };
+    for (const Field &field : fields) {
+      fillUpTo(field.offset);
+      all.push_back(field);
+      next = field.end();
+    }
+    fillUpTo(size);
+    fields = std::move(all);
+  }
+
   Operation *op;
   std::string name;
+  size_t size;
   OpBuilder builder;
   SmallVector<Field> fields;
 };
@@ -97,6 +126,14 @@ static int64_t codeOf(Activation activation) {
   return activation == Activation::Relu ? MPC_RT_ACTIVATION_RELU : MPC_RT_ACTIVATION_NONE;
 }
 
+/// mpc_rt_activation_t: the op has one of these parts.
+static int64_t activationOf(mpcrt::ContractOp op) {
+  return op.getWhere()    ? MPC_RT_ACTIVATION_RELU_GRADIENT
+         : op.getGelu()   ? MPC_RT_ACTIVATION_GELU
+         : op.getGeluAt() ? MPC_RT_ACTIVATION_GELU_GRADIENT
+                          : codeOf(op.getActivation());
+}
+
 /// Whether mpc_rt_extent_t can say it.
 static LogicalResult checkExtent(Operation *op, std::optional<BatchExtent> extent) {
   if (!extent || (extent->fixed != 0 && extent->perSample != 0))
@@ -109,6 +146,7 @@ static bool isConsumed(mpcrt::ContractOp op) {
   return both && both.getConsumed();
 }
 
+#define FIELD(name) MPC_C_FIELD(mpc_rt_contract_t, name)
 static FailureOr<Value> describe(mpcrt::ContractOp op, int32_t rhsVariable,
                                  TablePositions &tables) {
   int64_t rank = cast<MemRefType>(op.getLhs().getType()).getRank();
@@ -120,31 +158,35 @@ static FailureOr<Value> describe(mpcrt::ContractOp op, int32_t rhsVariable,
   for (const auto &extent : {batch, m, n, k})
     if (failed(checkExtent(op, extent)))
       return failure();
-  if (op.roundsLhs())
-    tables.abiVersion = std::max<unsigned>(tables.abiVersion, MPC_RT_ABI_ROUNDED_LHS);
   unsigned id = tables.contracts++;
-  ConstantStruct table(op, "mpcrt_contract_" + std::to_string(id));
-  table.add32(sizeof(mpc_rt_contract_t));
-  table.add32(id);
-  for (Value value :
-       {op.getLhs(), op.getRhs(), op.getOut(), op.getBias() ? op.getBias() : op.getOut()})
-    table.add32(dtypeOf(value));
-  table.add32((transposed ? MPC_RT_CONTRACT_TRANSPOSE_LHS : 0) |
-              (op.getTransposeRhs() ? MPC_RT_CONTRACT_TRANSPOSE_RHS : 0) |
-              (op.getAccumulate() ? MPC_RT_CONTRACT_ACCUMULATE : 0) |
-              (op.hasPackedRhs() ? MPC_RT_CONTRACT_PACKED_RHS : 0) |
-              (op.roundsLhs() ? MPC_RT_CONTRACT_ROUND_LHS : 0) |
-              (op.roundsSums() ? MPC_RT_CONTRACT_ROUND_SUMS : 0) |
-              (isConsumed(op) ? MPC_RT_CONTRACT_CONSUMED : 0));
-  table.add32(codeOf(op.getActivation()));
-  for (const auto &extent : {batch, m, n, k})
-    table.add(*extent);
-  table.add32(rhsVariable);
-  table.add32(op.getBias() ? 1 : 0);
-  table.addText(op.getLayer());
+  ConstantStruct table(op, "mpcrt_contract_" + std::to_string(id), sizeof(mpc_rt_contract_t));
+  table.set(FIELD(struct_size), int64_t(sizeof(mpc_rt_contract_t)));
+  table.set(FIELD(id), int64_t(id));
+  table.set(FIELD(lhs_dtype), dtypeOf(op.getLhs()));
+  table.set(FIELD(rhs_dtype), dtypeOf(op.getRhs()));
+  table.set(FIELD(out_dtype), dtypeOf(op.getOut()));
+  table.set(FIELD(bias_dtype), dtypeOf(op.getBias() ? op.getBias() : op.getOut()));
+  const int64_t flags = (transposed ? MPC_RT_CONTRACT_TRANSPOSE_LHS : 0) |
+                        (op.getTransposeRhs() ? MPC_RT_CONTRACT_TRANSPOSE_RHS : 0) |
+                        (op.getAccumulate() ? MPC_RT_CONTRACT_ACCUMULATE : 0) |
+                        (op.hasPackedRhs() ? MPC_RT_CONTRACT_PACKED_RHS : 0) |
+                        (op.roundsLhs() ? MPC_RT_CONTRACT_ROUND_LHS : 0) |
+                        (op.roundsSums() ? MPC_RT_CONTRACT_ROUND_SUMS : 0) |
+                        (isConsumed(op) ? MPC_RT_CONTRACT_CONSUMED : 0);
+  table.set(FIELD(flags), flags);
+  table.set(FIELD(activation), activationOf(op));
+  table.set(FIELD(batch), *batch);
+  table.set(FIELD(m), *m);
+  table.set(FIELD(n), *n);
+  table.set(FIELD(k), *k);
+  table.set(FIELD(rhs_variable), int64_t(rhsVariable));
+  table.set(FIELD(has_bias), int64_t(op.getBias() ? 1 : 0));
+  table.setText(FIELD(layer), op.getLayer());
   return table.finish();
 }
+#undef FIELD
 
+#define FIELD(name) MPC_C_FIELD(mpc_rt_convolution_t, name)
 static FailureOr<Value> describe(mpcrt::ConvolveOp op, int32_t rhsVariable,
                                  TablePositions &tables) {
   auto images = cast<MemRefType>(op.getImages().getType());
@@ -155,38 +197,44 @@ static FailureOr<Value> describe(mpcrt::ConvolveOp op, int32_t rhsVariable,
     return failure();
   int64_t spatial = images.getRank() - 2;
   unsigned id = tables.convolutions++;
-  ConstantStruct table(op, "mpcrt_convolution_" + std::to_string(id));
-  table.add32(sizeof(mpc_rt_convolution_t));
-  table.add32(id);
-  for (Value value :
-       {op.getLhs(), op.getRhs(), op.getOut(), op.getBias() ? op.getBias() : op.getOut()})
-    table.add32(dtypeOf(value));
+  ConstantStruct table(op, "mpcrt_convolution_" + std::to_string(id), sizeof(mpc_rt_convolution_t));
+  table.set(FIELD(struct_size), int64_t(sizeof(mpc_rt_convolution_t)));
+  table.set(FIELD(id), int64_t(id));
+  table.set(FIELD(lhs_dtype), dtypeOf(op.getLhs()));
+  table.set(FIELD(rhs_dtype), dtypeOf(op.getRhs()));
+  table.set(FIELD(out_dtype), dtypeOf(op.getOut()));
+  table.set(FIELD(bias_dtype), dtypeOf(op.getBias() ? op.getBias() : op.getOut()));
   // The enumeration has the ABI's values.
-  table.add32(static_cast<int64_t>(op.getDirection()));
-  table.add32(codeOf(op.getActivation()));
-  table.add32(spatial);
-  table.add32(op.getBias() ? 1 : 0);
-  table.add32(rhsVariable);
-  table.add32(0);
-  table.add(*batch);
-  table.add64(op.getGroups());
-  table.add64(images.getShape().back());
-  table.add64(filter.getShape().back());
-  table.add64(images.getShape().slice(1, spatial), MPC_RT_MAX_SPATIAL);
-  table.add64(filter.getShape().take_front(spatial), MPC_RT_MAX_SPATIAL);
-  table.add64(outputs.getShape().slice(1, spatial), MPC_RT_MAX_SPATIAL);
-  for (ArrayRef<int64_t> numbers :
-       {op.getStrides(), op.getDilations(), op.getPaddingLow(), op.getPaddingHigh()})
-    table.add64(numbers, MPC_RT_MAX_SPATIAL);
-  table.addText(op.getLayer());
+  table.set(FIELD(direction), static_cast<int64_t>(op.getDirection()));
+  table.set(FIELD(activation), codeOf(op.getActivation()));
+  table.set(FIELD(spatial_rank), spatial);
+  table.set(FIELD(has_bias), int64_t(op.getBias() ? 1 : 0));
+  table.set(FIELD(rhs_variable), int64_t(rhsVariable));
+  table.set(FIELD(batch), *batch);
+  table.set(FIELD(groups), int64_t(op.getGroups()));
+  table.set(FIELD(channels), images.getShape().back());
+  table.set(FIELD(filters), filter.getShape().back());
+  table.setAll(FIELD(images), images.getShape().slice(1, spatial));
+  table.setAll(FIELD(kernel), filter.getShape().take_front(spatial));
+  table.setAll(FIELD(outputs), outputs.getShape().slice(1, spatial));
+  table.setAll(FIELD(strides), op.getStrides());
+  table.setAll(FIELD(dilations), op.getDilations());
+  table.setAll(FIELD(padding_low), op.getPaddingLow());
+  table.setAll(FIELD(padding_high), op.getPaddingHigh());
+  table.setText(FIELD(layer), op.getLayer());
   return table.finish();
 }
+#undef FIELD
 
 /// MPC_RT_ATTENTION_*.
 template <typename Op> static int32_t flagsOfAttention(Op op) {
   int32_t flags = op.getCausal() ? MPC_RT_ATTENTION_CAUSAL : 0;
   if (op.getHiddenScore())
     flags |= MPC_RT_ATTENTION_HIDDEN_SCORE;
+  if (op.getKept())
+    flags |= MPC_RT_ATTENTION_DROPOUT;
+  if (std::is_same_v<Op, mpcrt::AttendGradientOp>)
+    flags |= MPC_RT_ATTENTION_GRADIENT;
   if (!op.getMask())
     return flags;
   flags |= MPC_RT_ATTENTION_MASK;
@@ -199,6 +247,7 @@ template <typename Op> static int32_t flagsOfAttention(Op op) {
   return flags;
 }
 
+#define FIELD(name) MPC_C_FIELD(mpc_rt_attention_t, name)
 /// Of attention or its derivative.
 template <typename Op> static FailureOr<Value> describeAttention(Op op, TablePositions &tables) {
   std::optional<BatchExtent> batch = getExtent(op.getQuery(), 0);
@@ -207,24 +256,26 @@ template <typename Op> static FailureOr<Value> describeAttention(Op op, TablePos
   ArrayRef<int64_t> query = cast<MemRefType>(op.getQuery().getType()).getShape(),
                     value = cast<MemRefType>(op.getValue().getType()).getShape();
   unsigned id = tables.attentions++;
-  ConstantStruct table(op, "mpcrt_attention_" + std::to_string(id));
-  table.add32(sizeof(mpc_rt_attention_t));
-  table.add32(id);
-  table.add32(dtypeOf(op.getQuery()));
-  table.add32(flagsOfAttention(op));
-  table.add(*batch);
-  for (int64_t extent : {query[1], value[1], query[2], query[3], value[3]})
-    table.add64(extent);
-  table.add64(llvm::bit_cast<int64_t>(op.getScale().convertToDouble()));
-  table.addText(op.getLayer());
-  if (std::optional<APFloat> score = op.getHiddenScore()) {
-    table.add64(llvm::bit_cast<int64_t>(score->convertToDouble()));
-    tables.abiVersion = std::max<unsigned>(tables.abiVersion, MPC_RT_ABI_HIDDEN_SCORE);
-  } else {
-    table.add64(0);
-  }
+  ConstantStruct table(op, "mpcrt_attention_" + std::to_string(id), sizeof(mpc_rt_attention_t));
+  table.set(FIELD(struct_size), int64_t(sizeof(mpc_rt_attention_t)));
+  table.set(FIELD(id), int64_t(id));
+  table.set(FIELD(dtype), dtypeOf(op.getQuery()));
+  table.set(FIELD(flags), int64_t(flagsOfAttention(op)));
+  table.set(FIELD(batch), *batch);
+  table.set(FIELD(targets), query[1]);
+  table.set(FIELD(sources), value[1]);
+  table.set(FIELD(heads), query[2]);
+  table.set(FIELD(width), query[3]);
+  table.set(FIELD(value_width), value[3]);
+  table.set(FIELD(scale), op.getScale().convertToDouble());
+  table.setText(FIELD(layer), op.getLayer());
+  if (std::optional<APFloat> score = op.getHiddenScore())
+    table.set(FIELD(hidden_score), score->convertToDouble());
+  if (std::optional<APFloat> scale = op.getKeepScale())
+    table.set(FIELD(keep_scale), scale->convertToDouble());
   return table.finish();
 }
+#undef FIELD
 
 FailureOr<Value> mpc::describeCall(mpcrt::ServiceCallOpInterface op, int32_t rhsVariable,
                                    TablePositions &tables) {
@@ -236,42 +287,9 @@ FailureOr<Value> mpc::describeCall(mpcrt::ServiceCallOpInterface op, int32_t rhs
       .Default([](Operation *other) { return other->emitOpError("has no service"); });
 }
 
-Service mpc::serviceOf(mpcrt::ServiceCallOpInterface op) {
-  if (auto attend = dyn_cast<mpcrt::AttendOp>(*op))
-    return attend.getKept()
-               ? Service{offsetof(mpc_rt_services_t, attend_dropped), MPC_RT_ABI_ATTENTION_DROPOUT}
-           : attend.getMask()
-               ? Service{offsetof(mpc_rt_services_t, attend_masked), MPC_RT_ABI_ATTENTION_MASK}
-               : Service{offsetof(mpc_rt_services_t, attend), MPC_RT_ABI_ATTENTION};
-  if (auto attend = dyn_cast<mpcrt::AttendGradientOp>(*op))
-    return attend.getKept() ? Service{offsetof(mpc_rt_services_t, attend_dropped_gradient),
-                                      MPC_RT_ABI_ATTENTION_DROPOUT}
-           : attend.getMask()
-               ? Service{offsetof(mpc_rt_services_t, attend_masked_gradient),
-                         MPC_RT_ABI_ATTENTION_MASK}
-               : Service{offsetof(mpc_rt_services_t, attend_gradient), MPC_RT_ABI_ATTENTION};
-  if (isa<mpcrt::ConvolveOp>(op))
-    return {offsetof(mpc_rt_services_t, convolve), MPC_RT_ABI_CONVOLVE};
-  auto contract = cast<mpcrt::ContractOp>(*op);
-  if (contract.getSums())
-    return {offsetof(mpc_rt_services_t, contract_and_sum),
-            contract.roundsSums() ? MPC_RT_ABI_ROUNDED_SUMS : MPC_RT_ABI_COLUMN_SUMS};
-  if (contract.getLargest())
-    return {offsetof(mpc_rt_services_t, contract_with_largest), MPC_RT_ABI_LARGEST};
-  if (contract.getScale() && !contract.getTransposeRhs())
-    return {offsetof(mpc_rt_services_t, contract_blocks), MPC_RT_ABI_BLOCKS};
-  if (contract.getScale())
-    return {offsetof(mpc_rt_services_t, contract_groups),
-            contract.hasPackedRhs() ? MPC_RT_ABI_GROUPS : MPC_RT_ABI_BYTES_OF_GROUPS};
-  if (contract.hasGelu())
-    return {offsetof(mpc_rt_services_t, contract_with_gelu), MPC_RT_ABI_GELU};
-  if (contract.getMask() || contract.getWhere())
-    return {offsetof(mpc_rt_services_t, contract_with_bits), MPC_RT_ABI_BITS};
-  if (isFloat8(getElementTypeOrSelf(contract.getLhs().getType())))
-    return {offsetof(mpc_rt_services_t, contract), MPC_RT_ABI_FLOAT8};
-  if (getElementTypeOrSelf(contract.getLhs().getType()).isInteger(8))
-    return {offsetof(mpc_rt_services_t, contract), MPC_RT_ABI_INT8};
-  if (getElementTypeOrSelf(contract.getRhs().getType()).isInteger(8))
-    return {offsetof(mpc_rt_services_t, contract), MPC_RT_ABI_INT8_WEIGHTS};
-  return {offsetof(mpc_rt_services_t, contract), 1};
+int64_t mpc::serviceOf(mpcrt::ServiceCallOpInterface op) {
+  return llvm::TypeSwitch<Operation *, int64_t>(op)
+      .Case([](mpcrt::ContractOp) { return offsetof(mpc_rt_services_t, contract); })
+      .Case([](mpcrt::ConvolveOp) { return offsetof(mpc_rt_services_t, convolve); })
+      .Default([](Operation *) { return offsetof(mpc_rt_services_t, attend); });
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Constant descriptors of library calls, as include/mpc-rt/executable.h declares them.
+// Constant descriptors of library calls, as include/mpc-rt/services.h declares them.
 #ifndef MPC_LIB_CONVERSION_MPCRTTOLLVM_DESCRIPTORS_H
 #define MPC_LIB_CONVERSION_MPCRTTOLLVM_DESCRIPTORS_H
 
@@ -14,12 +14,8 @@ namespace mpc {
 mlir::FailureOr<mlir::Value> describeCall(mpcrt::ServiceCallOpInterface op, int32_t rhsVariable,
                                           TablePositions &tables);
 
-/// The service that answers a call.
-struct Service {
-  int64_t offset; ///< of its function in mpc_rt_services_t
-  unsigned since; ///< the first version of the ABI that has it
-};
-Service serviceOf(mpcrt::ServiceCallOpInterface op);
+/// Where mpc_rt_services_t has the service that answers a call, in bytes.
+int64_t serviceOf(mpcrt::ServiceCallOpInterface op);
 
 } // namespace mpc
 

@@ -46,10 +46,9 @@ DictionaryAttr HostFunction::describe() {
 }
 
 /// Calls service(context, arguments...), which returns a status.
-void HostFunction::callService(Emitter &emit, Service service, ArrayRef<Value> arguments) {
-  tables.abiVersion = std::max(tables.abiVersion, service.since);
+void HostFunction::callService(Emitter &emit, int64_t service, ArrayRef<Value> arguments) {
   Type i32 = emit.builder.getI32Type();
-  SmallVector<Value> operands{emit.load(services, service.offset, emit.pointer()), context};
+  SmallVector<Value> operands{readService(emit, service), context};
   operands.append(arguments.begin(), arguments.end());
   SmallVector<Type> types(ValueRange(operands).drop_front().getTypes());
   auto type = LLVM::LLVMFunctionType::get(i32, types);
@@ -62,80 +61,35 @@ void HostFunction::callService(Emitter &emit, Service service, ArrayRef<Value> a
   LLVM::StoreOp::create(emit.builder, emit.loc, now, status);
 }
 
+Value HostFunction::readService(Emitter &emit, int64_t service) {
+  tables.servicesSize = std::max<int64_t>(tables.servicesSize, service + sizeof(void *));
+  return emit.load(services, service, emit.pointer());
+}
+
 void HostFunction::callWithoutStatus(Emitter &emit, int64_t service, ArrayRef<Value> arguments) {
-  SmallVector<Value> operands{emit.load(services, service, emit.pointer()), context};
+  SmallVector<Value> operands{readService(emit, service), context};
   operands.append(arguments.begin(), arguments.end());
   SmallVector<Type> types(ValueRange(operands).drop_front().getTypes());
   auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(entry.getContext()), types);
   LLVM::CallOp::create(emit.builder, emit.loc, type, operands);
 }
 
-LogicalResult HostFunction::lowerCall(mpcrt::LibraryCallOpInterface op) {
-  auto serviceCall = cast<mpcrt::ServiceCallOpInterface>(*op);
-  Service service = serviceOf(serviceCall);
-  auto table = describeCall(serviceCall, rhsVariables.lookup(op), tables);
+LogicalResult HostFunction::callLibrary(Operation *before, mpcrt::ServiceCallOpInterface op,
+                                        Value kernel) {
+  const bool hasRhs = isa<mpcrt::LibraryCallOpInterface>(*op);
+  auto table = describeCall(op, hasRhs ? rhsVariables.lookup(op) : -1, tables);
   if (failed(table))
     return failure();
-  Emitter emit{OpBuilder(op), op.getLoc()};
-  Type i64 = emit.builder.getI64Type();
-  auto contract = dyn_cast<mpcrt::ContractOp>(*op);
-  if (contract && contract.getSums()) {
-    callContractAndSum(emit, *table, contract, /*kernel=*/Value());
-    op.erase();
-    return success();
-  }
-  SmallVector<Value> arguments{*table, pointerTo(emit, op.getLhs()), pointerTo(emit, op.getRhs()),
-                               pointerToOptional(emit, op.getBias())};
-  if (contract && contract.getScale()) {
-    for (Value operand : {contract.getScale(), contract.getZero(), contract.getPlaces()})
-      arguments.push_back(pointerTo(emit, operand));
-    auto scale = cast<ShapedType>(contract.getScale().getType());
-    arguments.push_back(emit.i64(scale.getDimSize(contract.getTransposeRhs() ? 1 : 0)));
-    if (contract.getTransposeRhs())
-      arguments.push_back(pointerToOptional(emit, contract.getDivisors()));
-  }
-  if (contract && (contract.getMask() || contract.getWhere())) {
-    arguments.append({pointerToOptional(emit, contract.getWhere()),
-                      pointerTo(emit, contract.getOut()),
-                      pointerToOptional(emit, contract.getMask())});
-  } else if (contract && contract.hasGelu()) {
-    arguments.append({pointerToOptional(emit, contract.getGeluAt()),
-                      pointerTo(emit, contract.getOut()),
-                      pointerToOptional(emit, contract.getKept())});
-  } else {
-    for (Value init : cast<DestinationStyleOpInterface>(*op).getDpsInits())
-      arguments.push_back(pointerTo(emit, init));
-  }
-  arguments.push_back(emit.cast(getBatchArgument(entry), i64));
-  callService(emit, service, arguments);
-  op.erase();
+  table->getDefiningOp()->moveBefore(before);
+  Emitter emit{OpBuilder(before), op.getLoc()};
+  Value batch = emit.cast(getBatchArgument(entry), emit.builder.getI64Type());
+  callService(emit, serviceOf(op), {*table, storeCall(emit, prologue, op, batch, kernel)});
   return success();
 }
 
-/// A service that takes what the op has, in its order.
-LogicalResult HostFunction::lowerAttention(mpcrt::ServiceCallOpInterface op) {
-  auto table = describeCall(op, /*rhsVariable=*/-1, tables);
-  if (failed(table))
+LogicalResult HostFunction::lowerCall(mpcrt::ServiceCallOpInterface op) {
+  if (failed(callLibrary(op, op, /*kernel=*/Value())))
     return failure();
-  Emitter emit{OpBuilder(op), op.getLoc()};
-  SmallVector<Value> arguments{*table};
-  auto addDropout = [&](auto attend) {
-    if (!attend.getKept())
-      return;
-    // Such a service takes a mask in any case.
-    if (!attend.getMask())
-      arguments.insert(std::prev(arguments.end()), pointerToOptional(emit, Value()));
-    arguments.push_back(
-        LLVM::ConstantOp::create(emit.builder, emit.loc, attend.getKeepScaleAttr()));
-  };
-  for (Value operand : op->getOperands())
-    arguments.push_back(pointerTo(emit, operand));
-  if (auto attend = dyn_cast<mpcrt::AttendOp>(*op))
-    addDropout(attend);
-  else
-    addDropout(cast<mpcrt::AttendGradientOp>(*op));
-  arguments.push_back(emit.cast(getBatchArgument(entry), emit.builder.getI64Type()));
-  callService(emit, serviceOf(op), arguments);
   op.erase();
   return success();
 }
@@ -147,29 +101,33 @@ LogicalResult HostFunction::lowerRows(mpcrt::ParallelRowsOp op) {
   auto count = evaluateIndex(op.getCount());
   if (!count)
     return op.emitOpError("has a count that is no function of the batch");
-  Emitter emit{OpBuilder(op), loc}, slots{OpBuilder::atBlockBegin(prologue), loc};
+  Emitter emit{OpBuilder(op), loc};
   Type ptr = emit.pointer(), i64 = emit.builder.getI64Type();
   SmallVector<mpcrt::ContractOp> products;
   op.walk([&](mpcrt::ContractOp contract) { products.push_back(contract); });
-  // mpc_rt_rows_product_t: three addresses.
-  Value array = LLVM::AllocaOp::create(slots.builder, loc, ptr, ptr,
-                                       slots.i64(std::max<int64_t>(1, 3 * products.size())));
+  Value array =
+      allocateSlots(emit, std::max<size_t>(1, products.size()) * sizeof(mpc_rt_rows_product_t));
   for (auto [i, contract] : llvm::enumerate(products)) {
     auto table = describeCall(cast<mpcrt::ServiceCallOpInterface>(*contract),
                               rhsVariables.lookup(contract), tables);
     if (failed(table))
       return failure();
     table->getDefiningOp()->moveBefore(op);
-    Value fields[] = {*table, pointerTo(emit, contract.getRhs()),
-                      pointerToOptional(emit, contract.getBias())};
-    for (auto [j, field] : llvm::enumerate(fields))
-      LLVM::StoreOp::create(emit.builder, loc, field, emit.offset(array, 8 * (3 * i + j)));
+    Value bias = contract.getBias() ? pointerTo(emit, contract.getBias())
+                                    : LLVM::ZeroOp::create(emit.builder, loc, ptr).getResult();
+    const std::pair<size_t, Value> fields[] = {
+        {offsetof(mpc_rt_rows_product_t, descriptor), *table},
+        {offsetof(mpc_rt_rows_product_t, rhs), pointerTo(emit, contract.getRhs())},
+        {offsetof(mpc_rt_rows_product_t, bias), bias}};
+    for (auto [offset, value] : fields)
+      LLVM::StoreOp::create(emit.builder, loc, value,
+                            emit.offset(array, i * sizeof(mpc_rt_rows_product_t) + offset));
   }
   std::string name = (entry.getSymName() + "_rows_" + std::to_string(tables.rowLoops++)).str();
   auto function = outlineBody(op, name);
   if (failed(function) || failed(HostFunction(*function, tables, Kind::rows, count).run()))
     return failure();
-  callService(emit, {offsetof(mpc_rt_services_t, parallel_rows), MPC_RT_ABI_ROWS},
+  callService(emit, offsetof(mpc_rt_services_t, parallel_rows),
               {call, LLVM::AddressOfOp::create(emit.builder, loc, ptr, name),
                emit.cast(op.getCount(), i64), array, emit.i32(products.size()),
                emit.cast(getBatchArgument(entry), i64)});
@@ -179,7 +137,7 @@ LogicalResult HostFunction::lowerRows(mpcrt::ParallelRowsOp op) {
 
 LogicalResult HostFunction::lowerContractOfRows(mpcrt::ContractOp op) {
   Emitter emit{OpBuilder(op), op.getLoc()};
-  callService(emit, {offsetof(mpc_rt_services_t, contract_rows), MPC_RT_ABI_ROWS},
+  callService(emit, offsetof(mpc_rt_services_t, contract_rows),
               {emit.i32(productRank++), pointerTo(emit, op.getLhs()), pointerTo(emit, op.getOut()),
                begin, end});
   op.erase();
@@ -218,7 +176,7 @@ FailureOr<Value> HostFunction::prepare() {
   Emitter emit{OpBuilder::atBlockEnd(prologue), op.getLoc()};
   Type ptr = emit.pointer();
   Value slot = LLVM::AllocaOp::create(emit.builder, emit.loc, ptr, ptr, emit.i64(1));
-  callService(emit, {offsetof(mpc_rt_services_t, prepare), MPC_RT_ABI_PREPARATION},
+  callService(emit, offsetof(mpc_rt_services_t, prepare),
               {call, LLVM::AddressOfOp::create(emit.builder, emit.loc, ptr, name),
                emit.i64(static_cast<int64_t>(op.getBytes())), slot});
   return LLVM::LoadOp::create(emit.builder, emit.loc, ptr, slot).getResult();
@@ -262,10 +220,9 @@ LogicalResult HostFunction::lower(Operation *op) {
       })
       .Case([&](mpcrt::ContractOp contract) {
         return rows ? lowerContractOfRows(contract)
-                    : lowerCall(cast<mpcrt::LibraryCallOpInterface>(*contract));
+                    : lowerCall(cast<mpcrt::ServiceCallOpInterface>(*contract));
       })
-      .Case([&](mpcrt::LibraryCallOpInterface library) { return lowerCall(library); })
-      .Case([&](mpcrt::ServiceCallOpInterface attention) { return lowerAttention(attention); })
+      .Case([&](mpcrt::ServiceCallOpInterface library) { return lowerCall(library); })
       .Case([&](memref::CopyOp copy) { return lowerCopy(copy); })
       .Default([](Operation *other) { return other->emitOpError("has no service"); });
 }

@@ -3,6 +3,7 @@
 #ifndef MPC_LIB_CONVERSION_MPCRTTOLLVM_HOSTFUNCTION_H
 #define MPC_LIB_CONVERSION_MPCRTTOLLVM_HOSTFUNCTION_H
 
+#include "CallStruct.h"
 #include "Descriptors.h"
 #include "Emitter.h"
 #include "Lowering.h"
@@ -40,8 +41,10 @@ private:
 
   mlir::DictionaryAttr describe();
   mlir::LogicalResult lower(mlir::Operation *op);
-  mlir::LogicalResult lowerCall(mpcrt::LibraryCallOpInterface op);
-  mlir::LogicalResult lowerAttention(mpcrt::ServiceCallOpInterface op);
+  mlir::LogicalResult lowerCall(mpcrt::ServiceCallOpInterface op);
+  /// The call, in front of `before`; `kernel` as storeCall() takes it.
+  mlir::LogicalResult callLibrary(mlir::Operation *before, mpcrt::ServiceCallOpInterface op,
+                                  mlir::Value kernel);
   mlir::LogicalResult lowerLaunch(mpcrt::LaunchOp op);
   mlir::LogicalResult lowerRows(mpcrt::ParallelRowsOp op);
   /// The memory that the entry's mpcrt.prepare wrote; called in the prologue.
@@ -51,20 +54,15 @@ private:
   mlir::LogicalResult lowerInterleave(mpcrt::InterleaveOp op);
   mlir::LogicalResult lowerLaunchAll(mpcrt::LaunchAllOp op);
   mlir::Value allocateSlots(Emitter &emit, size_t bytes);
-  void callContractAndSum(Emitter &emit, mlir::Value table, mpcrt::ContractOp op,
-                          mlir::Value kernel);
   mlir::Value argumentsOf(mpcrt::LaunchOp op, Emitter &emit);
   mlir::Value kernelOf(mpcrt::LaunchOp op, Emitter &emit);
-  void callService(Emitter &emit, Service service, llvm::ArrayRef<mlir::Value> arguments);
+  void callService(Emitter &emit, int64_t service, llvm::ArrayRef<mlir::Value> arguments);
+  /// The address of a service that is `service` bytes into mpc_rt_services_t.
+  mlir::Value readService(Emitter &emit, int64_t service);
   void callWithoutStatus(Emitter &emit, int64_t service, llvm::ArrayRef<mlir::Value> arguments);
   mlir::LogicalResult lowerCopy(mlir::memref::CopyOp op);
   mlir::Value pointerTo(Emitter &emit, mlir::Value buffer) {
     return emit.cast(buffer, emit.pointer());
-  }
-  /// Null without a buffer.
-  mlir::Value pointerToOptional(Emitter &emit, mlir::Value buffer) {
-    return buffer ? pointerTo(emit, buffer)
-                  : mlir::LLVM::ZeroOp::create(emit.builder, emit.loc, emit.pointer()).getResult();
   }
 
   mlir::func::FuncOp entry;

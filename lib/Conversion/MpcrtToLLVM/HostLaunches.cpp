@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Calls of the runtime that run kernels.
 #include "HostFunction.h"
-#include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
 #include "mpc-rt/executable.h"
 
 using namespace mlir;
@@ -52,7 +51,6 @@ LogicalResult HostFunction::lowerLaunch(mpcrt::LaunchOp op) {
 }
 
 LogicalResult HostFunction::lowerLaunchAll(mpcrt::LaunchAllOp op) {
-  tables.abiVersion = std::max<unsigned>(tables.abiVersion, MPC_RT_ABI_LAUNCH_ALL);
   Emitter emit{OpBuilder(op), op.getLoc()};
   Block &body = op.getBody().front();
   const size_t count = body.getOperations().size();
@@ -72,55 +70,23 @@ LogicalResult HostFunction::lowerLaunchAll(mpcrt::LaunchAllOp op) {
   return success();
 }
 
-/// `kernel`: the address of an mpc_rt_result_kernel_t; null for none.
-void HostFunction::callContractAndSum(Emitter &emit, Value table, mpcrt::ContractOp op,
-                                      Value kernel) {
-  if (!kernel)
-    kernel = LLVM::ZeroOp::create(emit.builder, emit.loc, emit.pointer());
-  callService(emit, serviceOf(cast<mpcrt::ServiceCallOpInterface>(*op)),
-              {table, pointerTo(emit, op.getLhs()), pointerTo(emit, op.getRhs()),
-               pointerTo(emit, op.getOut()), pointerToOptional(emit, op.getLargest()),
-               pointerTo(emit, op.getSums()), kernel,
-               emit.cast(getBatchArgument(entry), emit.builder.getI64Type())});
-}
-
+#define FIELD(name) MPC_C_FIELD(mpc_rt_result_kernel_t, name)
 LogicalResult HostFunction::lowerInterleave(mpcrt::InterleaveOp op) {
-  mpcrt::ContractOp contract = op.getContract();
   mpcrt::LaunchOp launch = op.getLaunch();
   Emitter emit{OpBuilder(op), op.getLoc()};
-  auto table = describeCall(cast<mpcrt::ServiceCallOpInterface>(*contract),
-                            rhsVariables.lookup(contract), tables);
-  if (failed(table))
+  const int64_t counts = int64_t(launch.getArguments().size());
+  StackStruct kernel;
+  kernel.set(FIELD(function), kernelOf(launch, emit));
+  kernel.set(FIELD(arguments), argumentsOf(launch, emit));
+  // Two numbers of 32 bits are stored apart.
+  kernel.set(FIELD(argument_count), emit.i32(counts));
+  kernel.set(FIELD(result), emit.i32(op.getResult()));
+  kernel.set(FIELD(grain), emit.i64(launch.getGrain()));
+  Value address = kernel.store(emit, prologue, sizeof(mpc_rt_result_kernel_t),
+                               /*startsWithSize=*/false);
+  if (failed(callLibrary(op, cast<mpcrt::ServiceCallOpInterface>(*op.getContract()), address)))
     return failure();
-  table->getDefiningOp()->moveBefore(op);
-  if (contract.getSums()) {
-    if (op.getReplaced())
-      tables.abiVersion = std::max<unsigned>(tables.abiVersion, MPC_RT_ABI_REPLACED_RESULTS);
-    Value kernel = allocateSlots(emit, sizeof(mpc_rt_result_kernel_t));
-    const std::pair<size_t, Value> fields[] = {
-        {offsetof(mpc_rt_result_kernel_t, function), kernelOf(launch, emit)},
-        {offsetof(mpc_rt_result_kernel_t, arguments), argumentsOf(launch, emit)},
-        {offsetof(mpc_rt_result_kernel_t, argument_count), emit.i32(launch.getArguments().size())},
-        {offsetof(mpc_rt_result_kernel_t, result), emit.i32(op.getResult())},
-        {offsetof(mpc_rt_result_kernel_t, grain), emit.i64(launch.getGrain())}};
-    for (auto [offset, value] : fields)
-      LLVM::StoreOp::create(emit.builder, op.getLoc(), value, emit.offset(kernel, offset));
-    callContractAndSum(emit, *table, contract, kernel);
-    op.erase();
-    return success();
-  }
-  Value batch = emit.cast(getBatchArgument(entry), emit.builder.getI64Type());
-  auto place =
-      memref::skipViewLikeOps(cast<MemrefValue>(contract.getOut())).getDefiningOp<mpcrt::ViewOp>();
-  const unsigned since = op.getReplaced()               ? MPC_RT_ABI_REPLACED_RESULTS
-                         : place && place.getUnstored() ? MPC_RT_ABI_CONSUMED_RESULTS
-                                                        : MPC_RT_ABI_LAUNCHES_ON_RESULTS;
-  callService(emit, {offsetof(mpc_rt_services_t, contract_and_launch), since},
-              {*table, pointerTo(emit, contract.getLhs()), pointerTo(emit, contract.getRhs()),
-               pointerToOptional(emit, contract.getBias()), pointerTo(emit, contract.getOut()),
-               kernelOf(launch, emit), argumentsOf(launch, emit),
-               emit.i32(launch.getArguments().size()), emit.i32(op.getResult()),
-               emit.i64(launch.getGrain()), batch});
   op.erase();
   return success();
 }
+#undef FIELD

@@ -18,7 +18,7 @@ struct TablePositions {
   llvm::DenseMap<mlir::StringAttr, unsigned> kernelIndex;
   unsigned contracts = 0, convolutions = 0, attentions = 0; ///< ids given so far
   unsigned rowLoops = 0;                                    ///< functions of rows so far
-  unsigned abiVersion = 1; ///< the lowest one that has every service called
+  int64_t servicesSize = 0; ///< bytes of mpc_rt_services_t up to the last service called
 };
 
 /// Rewrites an entry to `llvm.func @entry(%call: !llvm.ptr) -> i32`: arguments are read from

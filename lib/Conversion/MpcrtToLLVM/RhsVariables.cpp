@@ -6,7 +6,7 @@ using namespace mlir;
 using namespace mpc;
 
 RhsVariables::RhsVariables(func::FuncOp entry, const TablePositions &tables)
-    : entry(entry), tables(tables), views(entry) {
+    : entry(entry), tables(tables), symbols(entry->getParentOfType<ModuleOp>()), views(entry) {
   entry.walk([&](mpcrt::LibraryCallOpInterface call) {
     positions[call] = variableOf(call.getRhs(), call);
   });
@@ -32,35 +32,54 @@ bool RhsVariables::areOnlyUsesOf(BlockArgument variable) const {
   return true;
 }
 
+/// Whether the kernel stores through the argument.
+bool RhsVariables::isStoredTo(func::FuncOp kernel, unsigned index) {
+  auto [known, isNew] = stored.try_emplace(kernel);
+  if (isNew) {
+    known->second.resize(kernel.getNumArguments());
+    BufferViewFlowAnalysis kernelViews(kernel);
+    for (BlockArgument argument : kernel.getArguments())
+      for (Value alias : kernelViews.resolve(argument))
+        if (llvm::any_of(alias.getUsers(), llvm::IsaPred<memref::StoreOp>))
+          known->second.set(argument.getArgNumber());
+  }
+  return known->second.test(index);
+}
+
+/// Whether the op that owns the use of a buffer may write it.
+bool RhsVariables::mayWrite(OpOperand &use) {
+  Operation *user = use.getOwner();
+  // Operand 0 is the count.
+  if (auto launch = dyn_cast<mpcrt::LaunchOp>(user))
+    return isStoredTo(symbols.lookup<func::FuncOp>(launch.getKernelAttr().getAttr()),
+                      use.getOperandNumber() - 1);
+  auto effects = dyn_cast<MemoryEffectOpInterface>(user);
+  if (!effects)
+    return false;
+  SmallVector<MemoryEffects::EffectInstance> instances;
+  effects.getEffectsOnValue(use.get(), instances);
+  return llvm::any_of(instances, [](auto &e) { return isa<MemoryEffects::Write>(e.getEffect()); });
+}
+
+/// The ops of the entry's block that may write the variable, or in which something may.
+ArrayRef<Operation *> RhsVariables::writersOf(BlockArgument variable) {
+  auto [known, isNew] = writers.try_emplace(variable);
+  if (isNew)
+    for (Value alias : views.resolve(variable))
+      for (OpOperand &use : alias.getUses())
+        if (Operation *top = entry.getBody().front().findAncestorOpInBlock(*use.getOwner());
+            top && mayWrite(use))
+          known->second.push_back(top);
+  return known->second;
+}
+
 /// Whether something before `op` in the entry may write the variable: then a packed copy that the
 /// runtime keeps would be stale.
 bool RhsVariables::isWrittenBefore(BlockArgument variable, Operation *op) {
-  auto module = entry->getParentOfType<ModuleOp>();
-  for (Value alias : views.resolve(variable))
-    for (OpOperand &use : alias.getUses()) {
-      Operation *user = use.getOwner();
-      Operation *top = entry.getBody().front().findAncestorOpInBlock(*user);
-      Operation *reader = entry.getBody().front().findAncestorOpInBlock(*op);
-      if (!top || !(top == reader ? top != op : top->isBeforeInBlock(reader)))
-        continue;
-      if (auto launch = dyn_cast<mpcrt::LaunchOp>(user)) {
-        auto kernel = module.lookupSymbol<func::FuncOp>(launch.getKernel());
-        // Operand 0 is the count.
-        Value inside = kernel.getArgument(use.getOperandNumber() - 1);
-        BufferViewFlowAnalysis kernelViews(kernel);
-        for (Value insideAlias : kernelViews.resolve(inside))
-          for (Operation *access : insideAlias.getUsers())
-            if (isa<memref::StoreOp>(access))
-              return true;
-      } else if (auto effects = dyn_cast<MemoryEffectOpInterface>(user)) {
-        SmallVector<MemoryEffects::EffectInstance> instances;
-        effects.getEffectsOnValue(alias, instances);
-        if (llvm::any_of(instances,
-                         [](auto &e) { return isa<MemoryEffects::Write>(e.getEffect()); }))
-          return true;
-      }
-    }
-  return false;
+  Operation *reader = entry.getBody().front().findAncestorOpInBlock(*op);
+  return llvm::any_of(writersOf(variable), [&](Operation *writer) {
+    return writer == reader ? writer != op : writer->isBeforeInBlock(reader);
+  });
 }
 
 /// The variable that `buffer` is, as `reader` finds it at the start of the run; else -1.

@@ -5,6 +5,8 @@
 #include "Lowering.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
 #include "mlir/Dialect/Bufferization/Transforms/BufferViewFlowAnalysis.h"
+#include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/BitVector.h"
 
 namespace mpc {
 
@@ -23,10 +25,17 @@ public:
 private:
   int32_t variableOf(mlir::Value buffer, mlir::Operation *reader);
   bool isWrittenBefore(mlir::BlockArgument variable, mlir::Operation *op);
+  llvm::ArrayRef<mlir::Operation *> writersOf(mlir::BlockArgument variable);
+  bool mayWrite(mlir::OpOperand &use);
+  bool isStoredTo(mlir::func::FuncOp kernel, unsigned index);
 
   mlir::func::FuncOp entry;
   const TablePositions &tables;
+  mlir::SymbolTable symbols;
   mlir::BufferViewFlowAnalysis views;
+  // What was found once: a variable is read by many calls, and a kernel writes in many launches.
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Operation *>> writers;
+  llvm::DenseMap<mlir::Operation *, llvm::BitVector> stored;
   llvm::DenseMap<mlir::Operation *, int32_t> positions;
 };
 

@@ -46,6 +46,55 @@ llvm::SmallVector<Value> orderInputs(const ModelConfig &model, const Node *node,
   return ordered;
 }
 
+/// (l1 sum|y| + l2 sum y^2) / batch (keras/src/layers/layer.py). Keras computes it in the layer's
+/// compute dtype; here it is a float32 layer of its own, as every loss term (docs/numerics.md).
+void addActivityLoss(GraphImporter &importer, const LayerConfig &layer, llvm::StringRef path,
+                     Value output) {
+  // ActivityRegularization writes its numbers instead of the object that it makes of them.
+  const bool isOwn = layer.className == "ActivityRegularization";
+  const llvm::json::Value made = llvm::json::Object{
+      {"class_name", "L1L2"},
+      {"config", llvm::json::Object{{"l1", layer.config.getNumber("l1").value_or(0.0)},
+                                    {"l2", layer.config.getNumber("l2").value_or(0.0)}}}};
+  RegularizerAttr regularizer = parseRegularizer(
+      *output.getContext(), isOwn ? &made : layer.config.get("activity_regularizer"),
+      [&](const llvm::Twine &message) { importer.report(path, message); },
+      [&](const llvm::Twine &message) {
+        importer.leaveOut(layer, path, message, /*onlyTraining=*/true);
+      });
+  if (!regularizer)
+    return;
+  if (regularizer.getOrthogonalRows() || regularizer.getOrthogonalColumns())
+    return importer.report(path, "OrthogonalRegularizer of a layer's outputs is not supported; "
+                                 "supported there are L1, L2 and L1L2; give it to the layer's "
+                                 "kernel");
+  if (!mlir::isa<mlir::FloatType>(elementTypeOf(output)))
+    return importer.report(path, "an activity regularizer needs a floating output");
+  const double l1 = regularizer.getL1().getValueAsDouble();
+  const double l2 = regularizer.getL2().getValueAsDouble();
+  if (l1 == 0.0 && l2 == 0.0)
+    return;
+  auto compute = [&](mlir::OpBuilder &inner, mlir::Location loc, Value x) {
+    auto sampleAxes = llvm::to_vector(llvm::seq<int64_t>(1, tensorTypeOf(x).getRank()));
+    Value total;
+    auto addTerm = [&](double factor, Value values) {
+      if (!sampleAxes.empty())
+        values = ReduceOp::create(inner, loc, ReduceKind::Sum, values, sampleAxes, false);
+      Value mean =
+          ReduceOp::create(inner, loc, ReduceKind::Mean, values, llvm::ArrayRef<int64_t>{0}, false);
+      Value scale = scalarConstant(inner, loc, inner.getF32Type(), factor);
+      Value term = MultiplyOp::create(inner, loc, mean, scale);
+      total = total ? Value(AddOp::create(inner, loc, total, term)) : term;
+    };
+    if (l1 != 0.0)
+      addTerm(l1, AbsOp::create(inner, loc, x));
+    if (l2 != 0.0)
+      addTerm(l2, MultiplyOp::create(inner, loc, x, x));
+    return total;
+  };
+  importer.addLossTerm(join(path, "activity_regularizer"), "ActivityRegularizer", output, compute);
+}
+
 } // namespace
 
 // ---- One call -----------------------------------------------------------------------------------
@@ -176,12 +225,10 @@ bool GraphImporter::emitLayer(const LayerConfig &layer, const Node *node, llvm::
     outputs.push_back(op.getResult(i));
     if (carried[i])
       masks[outputs.back()] = carried[i];
-    addActivityLoss(layer, path, outputs.back());
+    addActivityLoss(*this, layer, path, outputs.back());
   }
   for (const auto &[index, update] : llvm::enumerate(lb.updates))
     setUpdate(lb.getOperandOf(update.first), op.getResult(firstUpdate + unsigned(index)));
-  for (const auto &[input, limit] : lb.indexLimits)
-    limitInput(inputs[input], limit);
   return true;
 }
 
@@ -231,54 +278,18 @@ bool GraphImporter::importOperation(const LayerConfig &layer, const Node &node,
   return hasOutputs;
 }
 
-/// (l1 sum|y| + l2 sum y^2) / batch (keras/src/layers/layer.py). Keras computes it in the layer's
-/// compute dtype; here it is a float32 layer of its own, as every loss term (docs/numerics.md).
-void GraphImporter::addActivityLoss(const LayerConfig &layer, llvm::StringRef path, Value output) {
-  // ActivityRegularization writes its numbers instead of the object that it makes of them.
-  const bool isOwn = layer.className == "ActivityRegularization";
-  const llvm::json::Value made = llvm::json::Object{
-      {"class_name", "L1L2"},
-      {"config", llvm::json::Object{{"l1", layer.config.getNumber("l1").value_or(0.0)},
-                                    {"l2", layer.config.getNumber("l2").value_or(0.0)}}}};
-  RegularizerAttr regularizer = parseRegularizer(
-      context, isOwn ? &made : layer.config.get("activity_regularizer"),
-      [&](const llvm::Twine &message) { report(path, message); },
-      [&](const llvm::Twine &message) { leaveOut(layer, path, message, /*onlyTraining=*/true); });
-  if (!regularizer)
-    return;
-  if (regularizer.getOrthogonalRows() || regularizer.getOrthogonalColumns())
-    return report(path, "OrthogonalRegularizer of a layer's outputs is not supported; supported "
-                        "there are L1, L2 and L1L2; give it to the layer's kernel");
-  if (!mlir::isa<mlir::FloatType>(elementTypeOf(output)))
-    return report(path, "an activity regularizer needs a floating output");
+void GraphImporter::addLossTerm(
+    llvm::StringRef path, llvm::StringRef kind, Value input,
+    llvm::function_ref<Value(mlir::OpBuilder &, mlir::Location, Value)> compute) {
   mlir::Location loc = mlir::NameLoc::get(builder.getStringAttr(path));
   auto block = std::make_unique<mlir::Block>();
-  Value x = block->addArgument(output.getType(), loc);
+  Value inside = block->addArgument(input.getType(), loc);
   mlir::OpBuilder inner(&context);
   inner.setInsertionPointToEnd(block.get());
-  auto sampleAxes = llvm::to_vector(llvm::seq<int64_t>(1, tensorTypeOf(x).getRank()));
-  Value total;
-  auto addTerm = [&](double factor, Value values) {
-    if (!sampleAxes.empty())
-      values = ReduceOp::create(inner, loc, ReduceKind::Sum, values, sampleAxes, false);
-    Value mean =
-        ReduceOp::create(inner, loc, ReduceKind::Mean, values, llvm::ArrayRef<int64_t>{0}, false);
-    Value scale = scalarConstant(inner, loc, builder.getF32Type(), factor);
-    Value term = MultiplyOp::create(inner, loc, mean, scale);
-    total = total ? Value(AddOp::create(inner, loc, total, term)) : term;
-  };
-  const double l1 = regularizer.getL1().getValueAsDouble();
-  const double l2 = regularizer.getL2().getValueAsDouble();
-  if (l1 != 0.0)
-    addTerm(l1, AbsOp::create(inner, loc, x));
-  if (l2 != 0.0)
-    addTerm(l2, MultiplyOp::create(inner, loc, x, x));
-  if (!total)
-    return;
-  YieldOp::create(inner, loc, mlir::ValueRange(total));
-  LayerOp op = LayerOp::create(builder, loc, mlir::TypeRange(total.getType()),
-                               join(path, "activity_regularizer"), "ActivityRegularizer",
-                               mlir::ValueRange(output), mlir::ValueRange(), mlir::StringAttr(),
+  Value term = compute ? compute(inner, loc, inside) : inside;
+  YieldOp::create(inner, loc, mlir::ValueRange(term));
+  LayerOp op = LayerOp::create(builder, loc, mlir::TypeRange(term.getType()), path, kind,
+                               mlir::ValueRange(input), mlir::ValueRange(), mlir::StringAttr(),
                                makePrecision(builder.getF32Type(), "loss term"),
                                /*autocast=*/true, /*casts_integers=*/false);
   op.getBody().push_back(block.release());

@@ -52,7 +52,9 @@ InitializerAttr GatedCell::makeForgetInitializer() const {
     value = base.config.getNumber("value").value_or(0.0);
   mlir::MLIRContext *context = builder->builder.getContext();
   auto number = [&](double v) { return mlir::FloatAttr::get(mlir::Float64Type::get(context), v); };
-  return InitializerAttr::get(context, InitializerKind::UnitForget, number(value), number(0.0));
+  const bool hasTwo = getBiasShape().front() > gates * units;
+  return InitializerAttr::get(context, InitializerKind::UnitForget, number(value),
+                              number(hasTwo ? 1.0 : 0.0));
 }
 
 Value GatedCell::updateMemory(llvm::ArrayRef<Value> sums, llvm::MutableArrayRef<Value> states) {

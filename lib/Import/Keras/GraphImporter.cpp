@@ -90,10 +90,6 @@ static llvm::StringRef adviceFor(llvm::StringRef className) {
              "layer, and give it the indices")
       .Cases({"Hashing", "HashedCrossing"},
              "save the model that begins behind this layer, and give it the layer's results")
-      .Cases(
-          {"CuDNNGRU", "CuDNNLSTM"},
-          "its weights are those of cuDNN; load the model into one with GRU or LSTM in its place "
-          "(Keras converts the weights) and save that")
       .Default("docs/generated/layers.md lists what mpc supports");
 }
 
@@ -231,12 +227,13 @@ const std::string *GraphImporter::findVocabulary(const LayerConfig &layer) const
   return found == vocabularies.end() ? nullptr : &found->second;
 }
 
-void GraphImporter::limitInput(Value input, int64_t limit) {
+bool GraphImporter::limitInput(Value input, int64_t limit) {
   auto argument = llvm::dyn_cast<mlir::BlockArgument>(input);
   if (!argument || argument.getOwner() != body || argument.getArgNumber() >= inputNames.size())
-    return;
+    return false;
   int64_t &known = indexLimits.try_emplace(input, limit).first->second;
   known = std::min(known, limit);
+  return true;
 }
 
 Value GraphImporter::getRandomState() {

@@ -4,9 +4,9 @@
 #ifndef MPC_LIB_IMPORT_KERAS_GRAPHIMPORTER_H
 #define MPC_LIB_IMPORT_KERAS_GRAPHIMPORTER_H
 
-#include "KernelQuantizer.h"
 #include "LayerBuilder.h"
 #include "Legacy/SymbolicIntegers.h"
+#include "Quantization/KernelQuantizer.h"
 #include "mpc/Import/Keras/Import.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -113,8 +113,8 @@ public:
   bool isStateful(mlir::Value current) const;
   /// What the layer wrote beside the weights; null where it wrote nothing.
   const std::string *findVocabulary(const LayerConfig &layer) const;
-  /// Bounds the integers of a model input; of other values nothing is checked.
-  void limitInput(mlir::Value input, int64_t limit);
+  /// Bounds the numbers of a model input; of other values nothing is checked, and this is false.
+  bool limitInput(mlir::Value input, int64_t limit);
   /// The part `name` of a layer that its config does not hold, made on the first call.
   const LayerConfig &getPart(const LayerConfig &parent, llvm::StringRef name,
                              llvm::function_ref<LayerConfig()> make);
@@ -190,6 +190,12 @@ public:
                  llvm::ArrayRef<mlir::Value> inputs, llvm::SmallVector<mlir::Value> &outputs,
                  llvm::function_ref<mlir::Value(LayerBuilder &)> import, bool passesMasksOn);
 
+  /// What training adds to the loss: a scalar that `compute` makes in float32 of `input`, in a
+  /// layer of its own; without `compute` the input itself.
+  void addLossTerm(
+      llvm::StringRef path, llvm::StringRef kind, mlir::Value input,
+      llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Location, mlir::Value)> compute = {});
+
   /// What TensorFlow's functions of shapes gave.
   SymbolicIntegerTable symbolicIntegers;
 
@@ -240,7 +246,6 @@ private:
                   llvm::SmallVectorImpl<int64_t> &shape);
   mlir::Value makeInputLayer(const LayerConfig &layer, llvm::StringRef path, mlir::Value value,
                              mlir::Type elementType, llvm::StringRef dtype);
-  void addActivityLoss(const LayerConfig &layer, llvm::StringRef path, mlir::Value output);
   PrecisionAttr makePrecision(mlir::Type compute, llvm::StringRef rule);
   /// The policy of the layer as mpc.layer spells it; null for the default.
   mlir::StringAttr getPolicy(const LayerConfig &layer, llvm::StringRef path);

@@ -5,8 +5,8 @@
 #include "GraphImporter.h"
 #include "Legacy/Config.h"
 #include "Legacy/Version.h"
-#include "LowRank.h"
 #include "ModelWeights.h"
+#include "Quantization/LowRank.h"
 #include "mpc/Import/Keras/Archive.h"
 #include "mpc/Import/Keras/InputError.h"
 

@@ -111,6 +111,19 @@ float lanczos(float x, float radius) {
   return radius * std::sin(pi * x) * std::sin(pi * x / radius) / (pi * pi * x * x);
 }
 
+float mitchellCubic(float x, float) {
+  if (x >= 2.0f)
+    return 0.0f;
+  if (x >= 1.0f)
+    return (((-7.0f / 18.0f) * x + 2.0f) * x - 10.0f / 3.0f) * x + 16.0f / 9.0f;
+  return (((7.0f / 6.0f) * x - 2.0f) * x) * x + 8.0f / 9.0f;
+}
+/// The radius is three standard deviations.
+float gaussian(float x, float radius) {
+  const float sigma = radius / 3.0f;
+  return x >= radius ? 0.0f : std::exp(-x * x / (2.0f * sigma * sigma));
+}
+
 Weights span(const Kernel &kernel, bool antialias, int64_t place, int64_t extent, int64_t places) {
   const float inverse = 1.0f / (float(places) / float(extent));
   const float stretch = antialias ? std::max(inverse, 1.0f) : 1.0f;
@@ -141,6 +154,29 @@ ResampleTable repeatElements(int64_t axis, int64_t extent, int64_t times) {
   return table;
 }
 
+ResampleTable interpolateAsVersion1(bool isNearest, bool alignsCorners, int64_t axis,
+                                    int64_t extent, int64_t places) {
+  const float scale = alignsCorners && places > 1 ? float(extent - 1) / float(places - 1)
+                                                  : float(extent) / float(places);
+  ResampleTable table;
+  table.axis = axis;
+  table.taps = isNearest ? 1 : 2;
+  for (int64_t place = 0; place < places; ++place) {
+    const float at = float(place) * scale;
+    if (isNearest) {
+      const auto index = int64_t(alignsCorners ? std::round(at) : std::floor(at));
+      table.indices.push_back(std::min(index, extent - 1));
+      continue;
+    }
+    const float lower = std::floor(at), weight = at - lower;
+    table.indices.push_back(std::clamp<int64_t>(int64_t(lower), 0, extent - 1));
+    table.indices.push_back(std::clamp<int64_t>(int64_t(lower) + 1, 0, extent - 1));
+    table.weights.push_back(double(1.0f - weight));
+    table.weights.push_back(double(weight));
+  }
+  return table;
+}
+
 std::optional<ResampleTable> interpolate(llvm::StringRef interpolation, bool antialias,
                                          int64_t axis, int64_t extent, int64_t places) {
   const float scale = float(extent) / float(places);
@@ -162,6 +198,10 @@ std::optional<ResampleTable> interpolate(llvm::StringRef interpolation, bool ant
     kernel = Kernel{3.0f, lanczos};
   else if (interpolation == "lanczos5")
     kernel = Kernel{5.0f, lanczos};
+  else if (interpolation == "gaussian")
+    kernel = Kernel{1.5f, gaussian};
+  else if (interpolation == "mitchellcubic")
+    kernel = Kernel{2.0f, mitchellCubic};
   else if (interpolation != "bilinear" && interpolation != "bicubic" && interpolation != "area")
     return std::nullopt;
   llvm::SmallVector<Weights> weights;

@@ -11,10 +11,15 @@
 
 namespace mpc::keras {
 
-/// How `places` places along `axis` come from `extent` elements; nothing for a name that Keras does
-/// not have. Weights are TensorFlow's, computed in float32 as its kernels do.
+/// How `places` places along `axis` come from `extent` elements; nothing for a name that
+/// tf.image.resize does not have. Weights are TensorFlow's, computed in float32 as its kernels do.
 std::optional<ResampleTable> interpolate(llvm::StringRef interpolation, bool antialias,
                                          int64_t axis, int64_t extent, int64_t places);
+
+/// The places of TensorFlow 1, whose elements have no centres: nearest or bilinear
+/// (tensorflow/core/util/image_resizer_state.h).
+ResampleTable interpolateAsVersion1(bool isNearest, bool alignsCorners, int64_t axis,
+                                    int64_t extent, int64_t places);
 
 /// Each of `extent` elements `times` times.
 ResampleTable repeatElements(int64_t axis, int64_t extent, int64_t times);

@@ -83,7 +83,7 @@ private:
 
   /// Of Keras 2 alone, and yet importers read it.
   bool isImported(llvm::StringRef argument) const {
-    return version.isKeras2() && argument == "time_major";
+    return version.isKeras2() && (argument == "time_major" || argument == "virtual_batch_size");
   }
 
   // Serialised layers: cells, wrapped layers.

@@ -353,14 +353,17 @@ ScanOp LayerBuilder::finishSteps(ScanBuilder &scan, llvm::ArrayRef<Value> output
   return op;
 }
 
-void LayerBuilder::limitIndices(Value indices, int64_t limit) {
+bool LayerBuilder::limitIndices(Value indices, int64_t limit) {
   auto argument = llvm::dyn_cast<mlir::BlockArgument>(indices);
-  if (argument && argument.getOwner() == &body && argument.getArgNumber() < root.outer.size())
-    root.indexLimits.emplace_back(argument.getArgNumber(), limit);
+  if (!argument || argument.getOwner() != &body || argument.getArgNumber() >= root.outer.size())
+    return false;
+  return importer.limitInput(root.outer[argument.getArgNumber()], limit);
 }
 
 Value LayerBuilder::getRandomState() { return root.bindOperand(importer.getRandomState()); }
-void LayerBuilder::setInferenceOnly() { importer.noteInferenceOnly(path, layer.className); }
+void LayerBuilder::setInferenceOnly(llvm::StringRef what) {
+  importer.noteInferenceOnly(path, what.empty() ? llvm::StringRef(layer.className) : what);
+}
 int64_t LayerBuilder::takeRandomStream() { return importer.takeRandomStream(); }
 
 } // namespace mpc::keras

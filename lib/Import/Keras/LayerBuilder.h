@@ -5,7 +5,7 @@
 #ifndef MPC_LIB_IMPORT_KERAS_LAYERBUILDER_H
 #define MPC_LIB_IMPORT_KERAS_LAYERBUILDER_H
 
-#include "Quantization.h"
+#include "Quantization/Quantization.h"
 #include "ValueBuilder.h"
 #include "mpc-rt/dtype.h"
 #include "mpc/Import/Keras/Config.h"
@@ -136,15 +136,16 @@ public:
   ScanOp finishSteps(ScanBuilder &scan, llvm::ArrayRef<mlir::Value> outputs);
   /// Whether the layer and all that contains it may be trained.
   bool isTrainable() const { return trainable; }
-  /// Integers that name places in [0, limit): where they come from a model input, callers' values
-  /// are checked.
-  void limitIndices(mlir::Value indices, int64_t limit);
+  /// Numbers whose whole parts name places in [0, limit): where they come from a model input,
+  /// callers' values are checked, and this is true.
+  bool limitIndices(mlir::Value indices, int64_t limit);
   /// The model's Philox state; the first use declares it.
   mlir::Value getRandomState();
   /// A number that no other random op of the model has.
   int64_t takeRandomStream();
-  /// What the layer does in training is not supported: models with it only predict.
-  void setInferenceOnly();
+  /// What the layer does in training is not supported: models with it only predict. `what` goes
+  /// into the message, by default the class.
+  void setInferenceOnly(llvm::StringRef what = "");
   /// Integer inputs too become the compute dtype.
   void setCastsIntegers() { root.castsIntegers = true; }
   /// The layer computes in float32 whatever its policy says.
@@ -207,7 +208,6 @@ private:
   std::string scope, group; ///< of variables; group: below that of the layer
   mlir::Value given;        ///< see giveMask
   llvm::MapVector<mlir::Value, mlir::Value> updates; ///< variable in the body to new value
-  llvm::SmallVector<std::pair<unsigned, int64_t>> indexLimits; ///< of inputs
   bool castsIntegers = false, keepsTypes = false, ignoresPolicy = false;
   mlir::NamedAttrList refusals; ///< of MpcDialect::kRefusesAttr
   std::string quantization;     ///< the mode that the body has; empty: none

@@ -109,6 +109,43 @@ private:
   bool resetAfter;
 };
 
+/// The weights of cuDNN (tf_keras/src/layers/rnn/cudnn_lstm.py, cudnn_gru.py): a gate's columns
+/// hold the numbers of its transposed matrix, row by row, and input and state have a bias each.
+/// From them come the weights that Base computes with, as hdf5_format.py converts them.
+template <typename Base> class CudnnCell : public Base {
+public:
+  explicit CudnnCell(std::unique_ptr<LayerBuilder> b) : Base(std::move(b)) {}
+
+  bool build(llvm::ArrayRef<int64_t> input) override {
+    if (!Base::build(input))
+      return false;
+    this->kernel = arrange(this->kernel);
+    this->recurrent = arrange(this->recurrent);
+    const int64_t width = this->gates * this->units;
+    Value both = this->builder->makeReshape(this->bias, {2, width});
+    this->bias = Base::getBiasShape().size() == 2
+                     ? both
+                     : this->template make<ReduceOp>(ReduceKind::Sum, both,
+                                                     llvm::ArrayRef<int64_t>{0}, false);
+    return true;
+  }
+  llvm::SmallVector<int64_t> getBiasShape() const override {
+    return {2 * this->gates * this->units};
+  }
+
+private:
+  Value arrange(Value weights) {
+    LayerBuilder &b = *this->builder;
+    const int64_t inputs = b.shapeOf(weights).front();
+    Values parts;
+    for (int64_t g = 0; g < this->gates; ++g)
+      parts.push_back(this->template make<TransposeOp>(
+          b.makeReshape(this->gate(weights, g), {this->units, inputs}),
+          llvm::ArrayRef<int64_t>{1, 0}));
+    return this->template make<ConcatenateOp>(mlir::ValueRange(parts), int64_t(1));
+  }
+};
+
 /// Cells one above the other: the output of each is the input of the next.
 class StackedCells : public RecurrentCell {
 public:
@@ -161,6 +198,13 @@ private:
 };
 
 } // namespace
+
+std::unique_ptr<RecurrentCell> makeCudnnCell(llvm::StringRef className,
+                                             std::unique_ptr<LayerBuilder> b) {
+  if (className == "CuDNNGRU")
+    return std::make_unique<CudnnCell<GruCell>>(std::move(b));
+  return std::make_unique<CudnnCell<LstmCell>>(std::move(b));
+}
 
 std::unique_ptr<RecurrentCell> makeCell(llvm::StringRef className,
                                         std::unique_ptr<LayerBuilder> b) {

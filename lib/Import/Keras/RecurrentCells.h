@@ -49,6 +49,10 @@ protected:
 std::unique_ptr<RecurrentCell> makeCell(llvm::StringRef className,
                                         std::unique_ptr<LayerBuilder> builder);
 
+/// The cell of CuDNNLSTM or CuDNNGRU, whose variables lie as cuDNN takes them.
+std::unique_ptr<RecurrentCell> makeCudnnCell(llvm::StringRef className,
+                                             std::unique_ptr<LayerBuilder> builder);
+
 /// The cell of ConvLSTM1D, 2D or 3D.
 std::unique_ptr<RecurrentCell> makeConvolutionalCell(int64_t spatial,
                                                      std::unique_ptr<LayerBuilder> builder);

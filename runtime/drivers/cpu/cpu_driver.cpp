@@ -2,11 +2,11 @@
 //
 // The CPU driver: a thread team, and what contracts, convolves and attends on it.
 #include "runtime/base/fork_watch.h"
-#include "runtime/drivers/cpu/attender.h"
-#include "runtime/drivers/cpu/contractor.h"
-#include "runtime/drivers/cpu/convolver.h"
-#include "runtime/drivers/cpu/thread_team.h"
+#include "runtime/drivers/cpu/attend/attender.h"
+#include "runtime/drivers/cpu/contract/contractor.h"
+#include "runtime/drivers/cpu/convolve/convolver.h"
 #include "runtime/drivers/driver.h"
+#include "runtime/threads/thread_team.h"
 
 #include <algorithm>
 #include <atomic>
@@ -28,12 +28,6 @@ public:
 
   mpc_rt_status_t begin(WeightUse use) override {
     followFork();
-    if (!team.hasLibraryTeam())
-      return fail(
-          MPC_RT_RESOURCE_EXHAUSTED,
-          "the system grants no %u threads; expected room for them (ulimit -u, ulimit -v), or "
-          "a context with fewer threads",
-          team.threads());
     weightUse = use;
     contractor->setWeightsConstant(use == WeightUse::constant);
     convolver->setWeightsConstant(use == WeightUse::constant);
@@ -77,44 +71,6 @@ public:
     });
   }
 
-  mpc_rt_status_t contract(const mpc_rt_contract_t &descriptor, const void *lhs, const void *rhs,
-                           const void *bias, void *out, void *largest, int64_t batch) override {
-    return multiply(descriptor, lhs, rhs, bias, out, {largest}, batch);
-  }
-  mpc_rt_status_t contractAndLaunch(const mpc_rt_contract_t &descriptor, const void *lhs,
-                                    const void *rhs, const void *bias, void *out,
-                                    const ResultKernel &kernel, int64_t batch) override {
-    return multiply(descriptor, lhs, rhs, bias, out, {/*largest=*/nullptr, &kernel}, batch);
-  }
-  mpc_rt_status_t contractWithBits(const mpc_rt_contract_t &descriptor, const void *lhs,
-                                   const void *rhs, const void *bias, const ReluBits &bits,
-                                   void *out, int64_t batch) override {
-    Contraction shape;
-    if (auto status = resolveBits(descriptor, lhs, rhs, bias, bits, out, batch, shape))
-      return status;
-    if (shape.out == MPC_RT_FLOAT64)
-      return Driver::contractWithBits(descriptor, lhs, rhs, bias, bits, out, batch);
-    return multiply(descriptor, lhs, rhs, bias, out, {nullptr, nullptr, bits}, batch);
-  }
-  mpc_rt_status_t contractAndSum(const mpc_rt_contract_t &descriptor, const void *lhs,
-                                 const void *rhs, void *out, const ContractionExtras &extras,
-                                 int64_t batch) override {
-    Contraction shape;
-    if (auto status = resolveSums(descriptor, lhs, rhs, out, batch, shape))
-      return status;
-    // mpcc asks for rounded ones of GPUs alone.
-    if (shape.roundsSums)
-      return Driver::contractAndSum(descriptor, lhs, rhs, out, extras, batch);
-    return multiply(descriptor, lhs, rhs, /*bias=*/nullptr, out, extras, batch);
-  }
-  mpc_rt_status_t contractBlocks(const mpc_rt_contract_t &descriptor, const void *lhs,
-                                 const void *rhs, const BlockScales &blocks, const void *bias,
-                                 void *out, int64_t batch) override {
-    if (reserves) // the copies of integer weights depend on their values
-      return MPC_RT_OK;
-    return contractor->contractBlocks(descriptor, lhs, rhs, blocks, bias, out, batch);
-  }
-
   mpc_rt_status_t runRows(const RowLoop &loop) override {
     // Of each thread: a micro-kernel computes as many at a time. If there are no more, threads
     // share large products by columns.
@@ -146,41 +102,51 @@ public:
   mpc_rt_status_t contractRows(uint32_t product, const void *lhs, void *out, int64_t begin,
                                int64_t end) override {
     const mpc_rt_rows_product_t &own = rowLoop->products[product];
-    if (reserves)
-      return contractor->reserveFor(*own.descriptor, lhs, own.rhs, own.bias, out, /*extras=*/{},
-                                    rowLoop->batch, /*byRows=*/true);
-    if (!splitsRows)
-      return contractor->contract(*own.descriptor, lhs, own.rhs, own.bias, out, /*extras=*/{},
-                                  rowLoop->batch, /*byRows=*/true);
-    contractor->contractRows(product, lhs, out, begin, end);
+    if (splitsRows) {
+      contractor->contractRows(product, lhs, out, begin, end);
+      return MPC_RT_OK;
+    }
+    const mpc_rt_contract_call_t call = contractCall(lhs, own.rhs, own.bias, out, rowLoop->batch);
+    Contraction shape;
+    if (auto status = resolveContraction(*own.descriptor, call, shape))
+      return status;
+    return reserves ? contractor->reserveFor(*own.descriptor, shape, call, /*byRows=*/true)
+                    : contractor->contract(*own.descriptor, shape, call, /*byRows=*/true);
+  }
+
+  mpc_rt_status_t contractMaster(const mpc_rt_contract_t &descriptor,
+                                 const mpc_rt_contract_call_t &call, bool &done) override {
+    return contractor->contractMaster(descriptor, call, done);
+  }
+
+  mpc_rt_status_t convolve(const mpc_rt_convolution_t &descriptor,
+                           const mpc_rt_convolve_call_t &call) override {
+    return reserves ? convolver->reserveFor(descriptor, call.lhs, call.rhs, call.bias, call.out,
+                                            call.batch)
+                    : convolver->convolve(descriptor, call.lhs, call.rhs, call.bias, call.out,
+                                          call.batch);
+  }
+  // By the micro-kernels, or by loops where there are none.
+  mpc_rt_status_t attend(const mpc_rt_attention_t &descriptor,
+                         const mpc_rt_attend_call_t &call) override {
+    Attention shape;
+    if (auto status = resolveAttention(descriptor, call, shape))
+      return status;
+    const char *kernel = attender->kernelOf(shape);
+    log.note(descriptor.id, call.batch, descriptor.layer, shape, shape.isGradient,
+             kernel ? kernel : "loop", attender->reasonOf(shape));
+    if (reserves) {
+      if (kernel)
+        attender->reserveFor(shape, shape.isGradient);
+      return MPC_RT_OK;
+    }
+    if (!kernel)
+      return Driver::attend(descriptor, call);
+    if (shape.isGradient)
+      attender->attendGradient(shape, gradientOperandsOf(descriptor, call));
+    else
+      attender->attend(shape, operandsOf(descriptor, call));
     return MPC_RT_OK;
-  }
-
-  mpc_rt_status_t contractMaster(const mpc_rt_contract_t &descriptor, const void *lhs,
-                                 const void *master, const void *bias, void *out, int64_t batch,
-                                 bool &done) override {
-    return contractor->contractMaster(descriptor, lhs, master, bias, out, batch, done);
-  }
-
-  mpc_rt_status_t convolve(const mpc_rt_convolution_t &descriptor, const void *lhs, const void *rhs,
-                           const void *bias, void *out, int64_t batch) override {
-    return reserves ? convolver->reserveFor(descriptor, lhs, rhs, bias, out, batch)
-                    : convolver->convolve(descriptor, lhs, rhs, bias, out, batch);
-  }
-  mpc_rt_status_t attend(const mpc_rt_attention_t &descriptor, const AttentionOperands &operands,
-                         int64_t batch) override {
-    return attendOr(
-        descriptor, operands, batch, /*isGradient=*/false,
-        [&](const Attention &shape) { attender->attend(shape, operands); },
-        [&] { return Driver::attend(descriptor, operands, batch); });
-  }
-  mpc_rt_status_t attendGradient(const mpc_rt_attention_t &descriptor,
-                                 const AttentionGradientOperands &operands,
-                                 int64_t batch) override {
-    return attendOr(
-        descriptor, operands, batch, /*isGradient=*/true,
-        [&](const Attention &shape) { attender->attendGradient(shape, operands); },
-        [&] { return Driver::attendGradient(descriptor, operands, batch); });
   }
 
   bool setReserving(bool wanted) noexcept override {
@@ -223,33 +189,17 @@ public:
     return contractor->bytes() + convolver->bytes() + attender->bytes();
   }
 
+protected:
+  mpc_rt_status_t multiply(const mpc_rt_contract_t &descriptor, const Contraction &shape,
+                           const mpc_rt_contract_call_t &call) override {
+    return reserves ? contractor->reserveFor(descriptor, shape, call)
+                    : contractor->contract(descriptor, shape, call);
+  }
+  bool takes(const Contraction &shape, const mpc_rt_contract_call_t &call) const override {
+    return Contractor::takes(shape, call);
+  }
+
 private:
-  mpc_rt_status_t multiply(const mpc_rt_contract_t &descriptor, const void *lhs, const void *rhs,
-                           const void *bias, void *out, const ContractionExtras &extras,
-                           int64_t batch) {
-    return reserves ? contractor->reserveFor(descriptor, lhs, rhs, bias, out, extras, batch)
-                    : contractor->contract(descriptor, lhs, rhs, bias, out, extras, batch);
-  }
-  // By the micro-kernels, or by loops where there are none.
-  template <typename Operands, typename Attend, typename Loop>
-  mpc_rt_status_t attendOr(const mpc_rt_attention_t &descriptor, const Operands &operands,
-                           int64_t batch, bool isGradient, const Attend &attend, const Loop &loop) {
-    Attention shape;
-    if (auto status = resolveAttention(descriptor, operands, batch, shape))
-      return status;
-    const char *kernel = attender->kernelOf(shape);
-    log.note(descriptor.id, batch, descriptor.layer, shape, isGradient, kernel ? kernel : "loop",
-             attender->reasonOf(shape));
-    if (reserves) {
-      if (kernel)
-        attender->reserveFor(shape, isGradient);
-      return MPC_RT_OK;
-    }
-    if (!kernel)
-      return loop();
-    attend(shape);
-    return MPC_RT_OK;
-  }
   void makeKernels() {
     contractor.emplace(team, isa, choices, log);
     convolver.emplace(team, isa, choices, log);

@@ -218,81 +218,72 @@ mpc_rt_status_t Attender::byProducts(const Call &call, const AttentionGradientOp
   return exchange(a, results.exchanged);
 }
 
-namespace {
-// What a GPU computes.
-template <typename Operands>
-mpc_rt_status_t resolve(const mpc_rt_attention_t &descriptor, const Operands &operands,
-                        int64_t batch, Attention &a) {
-  if (auto status = resolveAttention(descriptor, operands, batch, a))
-    return status;
-  if (a.mask)
-    return fail(MPC_RT_FAILED_PRECONDITION,
-                "%s: attention with a mask as one call, which no GPU has; compile the model with "
-                "--target=cuda",
-                descriptor.layer ? descriptor.layer : "attention");
-  if (a.hiddenScore)
-    return fail(MPC_RT_FAILED_PRECONDITION,
-                "%s: attention with a score of what is hidden as one call, which no GPU has; "
-                "compile the model with --target=cuda",
-                descriptor.layer ? descriptor.layer : "attention");
-  if (operands.dropout.drops)
-    return fail(MPC_RT_FAILED_PRECONDITION,
-                "%s: attention with dropout as one call, which no GPU has; compile the model with "
-                "--target=cuda",
-                descriptor.layer ? descriptor.layer : "attention");
-  return MPC_RT_OK;
+// What no GPU computes as one call; null where one does.
+static const char *refusalOf(const mpc_rt_attention_t &descriptor) {
+  if (descriptor.flags & MPC_RT_ATTENTION_MASK)
+    return "a mask";
+  if (descriptor.flags & MPC_RT_ATTENTION_HIDDEN_SCORE)
+    return "a score of what is hidden";
+  return descriptor.flags & MPC_RT_ATTENTION_DROPOUT ? "dropout" : nullptr;
 }
-} // namespace
 
 mpc_rt_status_t Attender::attend(const mpc_rt_attention_t &descriptor,
-                                 const AttentionOperands &operands, int64_t batch) {
+                                 const mpc_rt_attend_call_t &given) {
   const char *layer = descriptor.layer ? descriptor.layer : "attention";
   Attention a;
-  if (auto status = resolve(descriptor, operands, batch, a))
+  if (auto status = resolveAttention(descriptor, given, a))
     return status;
+  if (const char *part = refusalOf(descriptor))
+    return fail(MPC_RT_FAILED_PRECONDITION,
+                "%s: attention with %s as one call, which no GPU has; compile the model with "
+                "--target=cuda",
+                layer, part);
   if (a.batch == 0)
     return MPC_RT_OK;
   std::string engine;
-  // All samples: nothing grows with their scores.
-  if (auto status = library.attend(a, descriptor.id, operands, layer, engine))
+  const Call call{a, descriptor.id, layer};
+  if (auto status = a.isGradient ? run(call, gradientOperandsOf(descriptor, given), engine)
+                                 : run(call, operandsOf(descriptor, given), engine))
     return status;
-  if (engine.empty()) {
-    const int64_t step = samplesOfPiece(a);
-    for (int64_t first = 0; first < a.batch; first += step) {
-      Call call{a, descriptor.id, layer};
-      call.shape.batch = std::min(step, a.batch - first);
-      if (auto status = byProducts(call, from(a, operands, first)))
-        return status;
-    }
-    engine = "products";
-  }
-  log.note(descriptor.id, batch, layer, a, /*isGradient=*/false, engine);
+  log.note(descriptor.id, given.batch, layer, a, a.isGradient, engine);
   return MPC_RT_OK;
 }
 
-mpc_rt_status_t Attender::attendGradient(const mpc_rt_attention_t &descriptor,
-                                         const AttentionGradientOperands &operands, int64_t batch) {
-  const char *layer = descriptor.layer ? descriptor.layer : "attention";
-  Attention a;
-  if (auto status = resolve(descriptor, operands, batch, a))
+mpc_rt_status_t Attender::run(const Call &call, const AttentionOperands &operands,
+                              std::string &engine) {
+  const Attention &a = call.shape;
+  // All samples: nothing grows with their scores.
+  if (auto status = library.attend(a, call.id, operands, call.layer, engine))
     return status;
-  if (a.batch == 0)
+  if (!engine.empty())
     return MPC_RT_OK;
-  std::string engine;
+  engine = "products";
   const int64_t step = samplesOfPiece(a);
   for (int64_t first = 0; first < a.batch; first += step) {
-    Call call{a, descriptor.id, layer};
-    call.shape.batch = std::min(step, a.batch - first);
+    Call piece = call;
+    piece.shape.batch = std::min(step, a.batch - first);
+    if (auto status = byProducts(piece, from(a, operands, first)))
+      return status;
+  }
+  return MPC_RT_OK;
+}
+
+mpc_rt_status_t Attender::run(const Call &call, const AttentionGradientOperands &operands,
+                              std::string &engine) {
+  const Attention &a = call.shape;
+  const int64_t step = samplesOfPiece(a);
+  for (int64_t first = 0; first < a.batch; first += step) {
+    Call piece = call;
+    piece.shape.batch = std::min(step, a.batch - first);
     const AttentionGradientOperands own = from(a, operands, first);
-    if (auto status = library.attendGradient(call.shape, call.id, own, layer, engine))
+    if (auto status = library.attendGradient(piece.shape, piece.id, own, piece.layer, engine))
       return status;
     if (!engine.empty())
       continue;
-    if (auto status = byProducts(call, own))
+    if (auto status = byProducts(piece, own))
       return status;
     engine = "products";
   }
-  log.note(descriptor.id, batch, layer, a, /*isGradient=*/true, engine);
   return MPC_RT_OK;
 }
 

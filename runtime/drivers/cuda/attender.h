@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The services `attend` and `attend_gradient` on a GPU: cuDNN, where it is there and has an engine;
+// The service `attend` on a GPU: cuDNN, where it is there and has an engine;
 // else products by cuBLASLt with kernels of the artifact between them.
 #ifndef MPC_RUNTIME_DRIVERS_CUDA_ATTENDER_H
 #define MPC_RUNTIME_DRIVERS_CUDA_ATTENDER_H
@@ -20,10 +20,7 @@ public:
       : kernels(kernels), contractor(contractor), log(log), scratch(session),
         library(scratch, handle) {}
 
-  mpc_rt_status_t attend(const mpc_rt_attention_t &descriptor, const AttentionOperands &operands,
-                         int64_t batch);
-  mpc_rt_status_t attendGradient(const mpc_rt_attention_t &descriptor,
-                                 const AttentionGradientOperands &operands, int64_t batch);
+  mpc_rt_status_t attend(const mpc_rt_attention_t &descriptor, const mpc_rt_attend_call_t &call);
   uint64_t bytes() const { return scratch.size(); }
   // Whether the scratch memory moved since the last call of this: recorded steps have its address.
   bool takeMoved() { return scratch.takeMoved(); }
@@ -45,6 +42,10 @@ private:
     keyGradientOf
   };
 
+  // All samples, or their derivatives, by the library or by products. `engine` receives which.
+  mpc_rt_status_t run(const Call &call, const AttentionOperands &operands, std::string &engine);
+  mpc_rt_status_t run(const Call &call, const AttentionGradientOperands &operands,
+                      std::string &engine);
   mpc_rt_status_t byProducts(const Call &call, const AttentionOperands &operands);
   mpc_rt_status_t byProducts(const Call &call, const AttentionGradientOperands &operands);
   mpc_rt_status_t multiply(const Call &call, Product product, const void *lhs, const void *rhs,

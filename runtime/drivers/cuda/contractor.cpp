@@ -138,91 +138,68 @@ mpc_rt_status_t Contractor::issue(const Plan &plan, const Operands &operands,
                layer, "the product");
 }
 
-mpc_rt_status_t Contractor::contract(const mpc_rt_contract_t &descriptor, const void *lhs,
-                                     const void *rhs, const void *bias, void *out, int64_t batch) {
-  const char *layer = descriptor.layer ? descriptor.layer : "contraction";
-  Contraction shape;
-  if (auto status = resolveContraction(descriptor, lhs, rhs, bias, out, batch, shape))
-    return status;
-  log.note(descriptor.id, batch, layer, shape, takesProduct(shape) ? "cublaslt" : "direct");
-  return multiply({ProductKind::contraction, descriptor.id, batch, 0}, shape, lhs, rhs, bias, out,
-                  layer);
-}
+namespace {
+bool does(uint32_t epilogue, lt::Epilogue part) { return (epilogue & part) == part; }
 
-mpc_rt_status_t Contractor::contractWithBits(const mpc_rt_contract_t &descriptor, const void *lhs,
-                                             const void *rhs, const void *bias,
-                                             const ReluBits &bits, void *out, int64_t batch) {
-  const char *layer = descriptor.layer ? descriptor.layer : "contraction";
-  Contraction shape;
-  if (auto status = resolveBits(descriptor, lhs, rhs, bias, bits, out, batch, shape))
-    return status;
-  log.note(descriptor.id, batch, layer, shape, takesProduct(shape) ? "cublaslt" : "direct");
-  return multiply({ProductKind::contraction, descriptor.id, batch, 0}, shape, lhs, rhs, bias, out,
-                  layer, bits);
+// As the log of kernels has it.
+const char *nameOf(const Contraction &c, uint32_t epilogue) {
+  if (!Contractor::takesProduct(c))
+    return "direct";
+  if (c.gelu && does(epilogue, lt::epilogueGelu))
+    return "cublaslt:gelu";
+  if (c.geluGradient && does(epilogue, lt::epilogueGeluDerivative))
+    return "cublaslt:gelu_gradient";
+  return c.sumsColumns && does(epilogue, lt::epilogueColumnSums) ? "cublaslt:bias_gradient"
+                                                                 : "cublaslt";
 }
+} // namespace
 
-mpc_rt_status_t Contractor::contractWithGelu(const mpc_rt_contract_t &descriptor, const void *lhs,
-                                             const void *rhs, const void *bias,
-                                             const GeluArguments &gelu, void *out, int64_t batch) {
+mpc_rt_status_t Contractor::contract(const mpc_rt_contract_t &descriptor, const Contraction &shape,
+                                     const mpc_rt_contract_call_t &call) {
   const char *layer = descriptor.layer ? descriptor.layer : "contraction";
-  Contraction shape;
-  if (auto status = resolveGelu(descriptor, lhs, rhs, bias, gelu, out, batch, shape))
-    return status;
-  if (shape.outElements() == 0)
-    return MPC_RT_OK;
+  const Operands operands{
+      call.lhs, call.rhs, call.bias, call.out, bitsOf(call), geluArgumentsOf(call), call.sums};
   uint32_t epilogue = lt::epilogueDefault;
-  if (auto status = product({ProductKind::contraction, descriptor.id, batch, 0}, shape,
-                            {lhs, rhs, bias, out, {}, gelu}, epilogue, layer))
-    return status;
-  const lt::Epilogue part = shape.gelu ? lt::epilogueGelu : lt::epilogueGeluDerivative;
-  const bool isDone = (epilogue & part) == part;
-  log.note(descriptor.id, batch, layer, shape,
-           !takesProduct(shape) ? "direct"
-           : !isDone            ? "cublaslt"
-           : shape.gelu         ? "cublaslt:gelu"
-                                : "cublaslt:gelu_gradient");
-  if (isDone)
-    return MPC_RT_OK;
-  const auto count = static_cast<int64_t>(shape.outElements());
-  return shape.gelu
-             ? kernels.launchGelu(shape.out, out, shape.keepsArgument ? gelu.kept : out, count)
-             : kernels.launchGeluGradient(shape.out, out, gelu.at, count);
-}
-
-mpc_rt_status_t Contractor::contractAndSum(const mpc_rt_contract_t &descriptor, const void *lhs,
-                                           const void *rhs, void *sums, void *out, int64_t batch) {
-  const char *layer = descriptor.layer ? descriptor.layer : "contraction";
-  Contraction shape;
-  if (auto status = resolveSums(descriptor, lhs, rhs, out, batch, shape))
-    return status;
-  uint32_t epilogue = lt::epilogueDefault;
-  if (shape.outElements() != 0)
-    if (auto status = product({ProductKind::contraction, descriptor.id, batch, 0}, shape,
-                              {lhs, rhs, nullptr, out, {}, {}, sums}, epilogue, layer))
+  if (shape.outElements() != 0) {
+    if (auto status = product({ProductKind::contraction, descriptor.id, call.batch, 0}, shape,
+                              operands, epilogue, layer))
       return status;
-  const bool areDone = epilogue & lt::epilogueColumnSums;
-  log.note(descriptor.id, batch, layer, shape,
-           !takesProduct(shape) ? "direct"
-           : areDone            ? "cublaslt:bias_gradient"
-                                : "cublaslt");
-  return areDone ? MPC_RT_OK : kernels.launchColumnSums(shape, rhs, sums);
+    if (auto status = finish(shape, operands, epilogue))
+      return status;
+  }
+  log.note(descriptor.id, call.batch, layer, shape, nameOf(shape, epilogue));
+  return shape.sumsColumns && !does(epilogue, lt::epilogueColumnSums)
+             ? kernels.launchColumnSums(shape, call.rhs, call.sums)
+             : MPC_RT_OK;
 }
 
 mpc_rt_status_t Contractor::multiply(const ProductKey &key, const Contraction &shape,
                                      const void *lhs, const void *rhs, const void *bias, void *out,
-                                     const char *layer, const ReluBits &bits) {
+                                     const char *layer) {
   if (shape.outElements() == 0)
     return MPC_RT_OK;
+  const Operands operands{lhs, rhs, bias, out, /*bits=*/{}};
   uint32_t epilogue = lt::epilogueDefault;
-  if (auto status = product(key, shape, {lhs, rhs, bias, out, bits}, epilogue, layer))
-    return status;
-  auto isLeft = [&](lt::Epilogue part) { return (epilogue & part) != part; };
+  auto status = product(key, shape, operands, epilogue, layer);
+  return status ? status : finish(shape, operands, epilogue);
+}
+
+mpc_rt_status_t Contractor::finish(const Contraction &shape, const Operands &operands,
+                                   uint32_t epilogue) {
+  const auto count = static_cast<int64_t>(shape.outElements());
+  const auto isLeft = [&](lt::Epilogue part) { return !does(epilogue, part); };
+  void *out = operands.out;
   if (shape.makesMask && isLeft(lt::epilogueReluMask))
-    return kernels.launchReluMask(shape, out, bits.mask);
+    return kernels.launchReluMask(shape, out, operands.bits.mask);
   if (shape.relu && isLeft(lt::epilogueRelu))
-    return kernels.launchRelu(shape.out, out, static_cast<int64_t>(shape.outElements()));
+    return kernels.launchRelu(shape.out, out, count);
   if (shape.readsMask && isLeft(lt::epilogueReluDerivative))
-    return kernels.launchWhere(shape, out, bits.where);
+    return kernels.launchWhere(shape, out, operands.bits.where);
+  if (shape.gelu && isLeft(lt::epilogueGelu))
+    return kernels.launchGelu(shape.out, out, shape.keepsArgument ? operands.gelu.kept : out,
+                              count);
+  if (shape.geluGradient && isLeft(lt::epilogueGeluDerivative))
+    return kernels.launchGeluGradient(shape.out, out, operands.gelu.at, count);
   return MPC_RT_OK;
 }
 

@@ -38,21 +38,13 @@ public:
 
   // Opens the library and takes its workspace.
   mpc_rt_status_t open();
-  mpc_rt_status_t contract(const mpc_rt_contract_t &descriptor, const void *lhs, const void *rhs,
-                           const void *bias, void *out, int64_t batch);
-  mpc_rt_status_t contractWithBits(const mpc_rt_contract_t &descriptor, const void *lhs,
-                                   const void *rhs, const void *bias, const ReluBits &bits,
-                                   void *out, int64_t batch);
-  mpc_rt_status_t contractWithGelu(const mpc_rt_contract_t &descriptor, const void *lhs,
-                                   const void *rhs, const void *bias, const GeluArguments &gelu,
-                                   void *out, int64_t batch);
-  // `sums`: of the dtype that the descriptor's flags say.
-  mpc_rt_status_t contractAndSum(const mpc_rt_contract_t &descriptor, const void *lhs,
-                                 const void *rhs, void *sums, void *out, int64_t batch);
+  // A checked contraction. What cuBLASLt does not do beside the product, kernels of the artifact
+  // do.
+  mpc_rt_status_t contract(const mpc_rt_contract_t &descriptor, const Contraction &shape,
+                           const mpc_rt_contract_call_t &call);
   // A checked product. What cuBLASLt does not take, a kernel of the artifact does.
   mpc_rt_status_t multiply(const ProductKey &key, const Contraction &shape, const void *lhs,
-                           const void *rhs, const void *bias, void *out, const char *layer,
-                           const ReluBits &bits = {});
+                           const void *rhs, const void *bias, void *out, const char *layer);
   // Whether cuBLASLt multiplies these floating dtypes.
   static bool takes(mpc_rt_dtype_t lhs, mpc_rt_dtype_t rhs, mpc_rt_dtype_t out,
                     mpc_rt_dtype_t bias);
@@ -123,6 +115,8 @@ private:
   std::string keyOf(const Plan &plan) const;
   bool chooseKnown(Plan &plan, const std::string &key) const;
   int askHeuristic(Plan &plan, int &found) const;
+  // What `epilogue` does not have, by kernels.
+  mpc_rt_status_t finish(const Contraction &shape, const Operands &operands, uint32_t epilogue);
   mpc_rt_status_t byKernel(const Contraction &shape, const Operands &operands);
   mpc_rt_status_t check(int result, const char *layer, const char *what) const;
   void release(Plan &plan) const;

@@ -57,67 +57,17 @@ public:
                    int64_t) override {
     kernels.launch(kernel, arguments, count);
   }
-  mpc_rt_status_t contract(const mpc_rt_contract_t &descriptor, const void *lhs, const void *rhs,
-                           const void *bias, void *out, void *largest, int64_t batch) override {
-    if (largest)
-      return fail(MPC_RT_FAILED_PRECONDITION,
-                  "%s: the model was not compiled for CUDA; compile it with --target=cuda",
-                  descriptor.layer ? descriptor.layer : "contraction");
+  mpc_rt_status_t convolve(const mpc_rt_convolution_t &descriptor,
+                           const mpc_rt_convolve_call_t &call) override {
     if (auto status = kernels.flush())
       return status;
-    if (descriptor.flags & MPC_RT_CONTRACT_ROUND_LHS)
-      return failForOtherTarget(descriptor);
-    if (isFloat8(descriptor.lhs_dtype))
-      return float8.contract(descriptor, lhs, rhs, out, batch);
-    return contractor.contract(descriptor, lhs, rhs, bias, out, batch);
+    return convolver.convolve(descriptor, call.lhs, call.rhs, call.bias, call.out, call.batch);
   }
-  mpc_rt_status_t contractWithBits(const mpc_rt_contract_t &descriptor, const void *lhs,
-                                   const void *rhs, const void *bias, const ReluBits &bits,
-                                   void *out, int64_t batch) override {
+  mpc_rt_status_t attend(const mpc_rt_attention_t &descriptor,
+                         const mpc_rt_attend_call_t &call) override {
     if (auto status = kernels.flush())
       return status;
-    return contractor.contractWithBits(descriptor, lhs, rhs, bias, bits, out, batch);
-  }
-  mpc_rt_status_t contractAndSum(const mpc_rt_contract_t &descriptor, const void *lhs,
-                                 const void *rhs, void *out, const ContractionExtras &extras,
-                                 int64_t batch) override {
-    if (auto status = kernels.flush())
-      return status;
-    if (extras.largest || extras.kernel || descriptor.flags & MPC_RT_CONTRACT_ROUND_LHS)
-      return failForOtherTarget(descriptor);
-    return contractor.contractAndSum(descriptor, lhs, rhs, extras.rhsSums, out, batch);
-  }
-  mpc_rt_status_t contractWithGelu(const mpc_rt_contract_t &descriptor, const void *lhs,
-                                   const void *rhs, const void *bias, const GeluArguments &gelu,
-                                   void *out, int64_t batch) override {
-    if (auto status = kernels.flush())
-      return status;
-    if (descriptor.flags & MPC_RT_CONTRACT_ROUND_LHS)
-      return failForOtherTarget(descriptor);
-    return contractor.contractWithGelu(descriptor, lhs, rhs, bias, gelu, out, batch);
-  }
-  mpc_rt_status_t contractBlocks(const mpc_rt_contract_t &descriptor, const void *, const void *,
-                                 const BlockScales &, const void *, void *, int64_t) override {
-    return failForOtherTarget(descriptor);
-  }
-  mpc_rt_status_t convolve(const mpc_rt_convolution_t &descriptor, const void *lhs, const void *rhs,
-                           const void *bias, void *out, int64_t batch) override {
-    if (auto status = kernels.flush())
-      return status;
-    return convolver.convolve(descriptor, lhs, rhs, bias, out, batch);
-  }
-  mpc_rt_status_t attend(const mpc_rt_attention_t &descriptor, const AttentionOperands &operands,
-                         int64_t batch) override {
-    if (auto status = kernels.flush())
-      return status;
-    return attender.attend(descriptor, operands, batch);
-  }
-  mpc_rt_status_t attendGradient(const mpc_rt_attention_t &descriptor,
-                                 const AttentionGradientOperands &operands,
-                                 int64_t batch) override {
-    if (auto status = kernels.flush())
-      return status;
-    return attender.attendGradient(descriptor, operands, batch);
+    return attender.attend(descriptor, call);
   }
 
   mpc_rt_status_t bindVariables(uint8_t *host, uint64_t bytes,
@@ -182,6 +132,21 @@ public:
     return contractor.bytes() + float8.bytes() + convolver.bytes() + attender.bytes() +
            prepared.bytes();
   }
+
+protected:
+  mpc_rt_status_t multiply(const mpc_rt_contract_t &descriptor, const Contraction &shape,
+                           const mpc_rt_contract_call_t &call) override {
+    const bool addsMore = shape.accumulate &&
+                          (shape.makesMask || shape.readsMask || shape.gelu || shape.geluGradient);
+    if (call.largest || call.kernel || call.scale || shape.roundsLhs || addsMore)
+      return failForOtherTarget(descriptor);
+    if (auto status = kernels.flush())
+      return status;
+    return isFloat8(shape.lhs)
+               ? float8.contract(descriptor, call.lhs, call.rhs, call.out, call.batch)
+               : contractor.contract(descriptor, shape, call);
+  }
+  bool takes(const Contraction &, const mpc_rt_contract_call_t &) const override { return true; }
 
 private:
   mpc_rt_status_t reserve(const CallTensors::Layout &layout, uint64_t arenaBytes);

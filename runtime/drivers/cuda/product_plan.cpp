@@ -196,7 +196,8 @@ mpc_rt_status_t Contractor::placeEpilogue(Plan &plan, const Operands &operands, 
     return MPC_RT_OK;
   if (c.relu && has(lt::epilogueRelu) && keepsNaN(plan, operands))
     return MPC_RT_OK;
-  if (c.readsMask && has(lt::epilogueReluDerivative) && followsBits(plan, operands) &&
+  // The library has no bias in front of these.
+  if (c.readsMask && !c.hasBias && has(lt::epilogueReluDerivative) && followsBits(plan, operands) &&
       isWorthwhile(plan, operands, layer))
     return MPC_RT_OK;
   // In columns a row's arguments follow each other: whole packs of 8.
@@ -205,12 +206,12 @@ mpc_rt_status_t Contractor::placeEpilogue(Plan &plan, const Operands &operands, 
   if (triesGelu && c.gelu && has(c.keepsArgument ? lt::epilogueGeluKept : lt::epilogueGelu) &&
       appliesGelu(plan, operands))
     return MPC_RT_OK;
-  if (triesGelu && c.geluGradient && has(lt::epilogueGeluDerivative) &&
+  if (triesGelu && c.geluGradient && !c.hasBias && has(lt::epilogueGeluDerivative) &&
       appliesGeluGradient(plan, operands))
     return MPC_RT_OK;
   // The library's sums have the type of the result.
-  if (c.sumsColumns && !c.accumulate && c.sumsDtype() == c.out && has(lt::epilogueColumnSums) &&
-      sumsColumns(plan, operands))
+  if (c.sumsColumns && !c.accumulate && !c.hasBias && c.sumsDtype() == c.out &&
+      has(lt::epilogueColumnSums) && sumsColumns(plan, operands))
     return MPC_RT_OK;
   // Kernels of the artifact do the rest afterwards.
   if (auto status = describe(plan, layer))

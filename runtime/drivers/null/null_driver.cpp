@@ -20,30 +20,17 @@ void NullDriver::parallelFor(mpc_rt_kernel_fn kernel, void *const *, int64_t cou
     recorded.push_back({Call::loop, kernel, count, grain, 0, {}, {}});
 }
 
-mpc_rt_status_t NullDriver::contract(const mpc_rt_contract_t &descriptor, const void *lhs,
-                                     const void *rhs, const void *bias, void *out, void *,
-                                     int64_t batch) {
-  Contraction shape;
-  if (auto status = resolveContraction(descriptor, lhs, rhs, bias, out, batch, shape))
-    return status;
+mpc_rt_status_t NullDriver::multiply(const mpc_rt_contract_t &descriptor, const Contraction &shape,
+                                     const mpc_rt_contract_call_t &) {
   recorded.push_back({Call::contraction, nullptr, 0, 0, descriptor.id, shape, {}});
   return MPC_RT_OK;
 }
 
-mpc_rt_status_t NullDriver::contractBlocks(const mpc_rt_contract_t &descriptor, const void *lhs,
-                                           const void *rhs, const BlockScales &blocks,
-                                           const void *bias, void *out, int64_t batch) {
-  Contraction shape;
-  if (auto status = resolveBlocks(descriptor, lhs, rhs, blocks, bias, out, batch, shape))
-    return status;
-  recorded.push_back({Call::contraction, nullptr, 0, 0, descriptor.id, shape, {}});
-  return MPC_RT_OK;
-}
-
-mpc_rt_status_t NullDriver::convolve(const mpc_rt_convolution_t &descriptor, const void *lhs,
-                                     const void *rhs, const void *bias, void *out, int64_t batch) {
+mpc_rt_status_t NullDriver::convolve(const mpc_rt_convolution_t &descriptor,
+                                     const mpc_rt_convolve_call_t &call) {
   Convolution window;
-  if (auto status = resolveConvolution(descriptor, lhs, rhs, bias, out, batch, window))
+  if (auto status = resolveConvolution(descriptor, call.lhs, call.rhs, call.bias, call.out,
+                                       call.batch, window))
     return status;
   recorded.push_back({Call::convolution, nullptr, 0, 0, descriptor.id, {}, window});
   return MPC_RT_OK;

@@ -33,18 +33,18 @@ public:
   void end() noexcept override { running = false; }
   void parallelFor(mpc_rt_kernel_fn kernel, void *const *arguments, int64_t count,
                    int64_t grain) override;
-  mpc_rt_status_t contractBlocks(const mpc_rt_contract_t &descriptor, const void *lhs,
-                                 const void *rhs, const BlockScales &blocks, const void *bias,
-                                 void *out, int64_t batch) override;
-  mpc_rt_status_t contract(const mpc_rt_contract_t &descriptor, const void *lhs, const void *rhs,
-                           const void *bias, void *out, void *largest, int64_t batch) override;
-  mpc_rt_status_t convolve(const mpc_rt_convolution_t &descriptor, const void *lhs, const void *rhs,
-                           const void *bias, void *out, int64_t batch) override;
+  mpc_rt_status_t convolve(const mpc_rt_convolution_t &descriptor,
+                           const mpc_rt_convolve_call_t &call) override;
   void variablesChanged() noexcept override {}
   uint64_t libraryBytes() const noexcept override { return 0; }
 
   // The calls of the latest run, in order.
   const std::vector<Call> &calls() const { return recorded; }
+
+protected:
+  mpc_rt_status_t multiply(const mpc_rt_contract_t &descriptor, const Contraction &shape,
+                           const mpc_rt_contract_call_t &call) override;
+  bool takes(const Contraction &, const mpc_rt_contract_call_t &) const override { return true; }
 
 private:
   DriverOptions options;

@@ -23,8 +23,8 @@ func.func @scalars(%x: tensor<f32>, %y: tensor<1x1xf32>) -> (tensor<1x1xf32>, te
 
 // CHECK-LABEL: func.func @join
 func.func @join(%x: tensor<?x2xf32>, %y: tensor<?x3xf32>) -> tensor<?x5xf32> attributes {mpc.entry} {
-  // CHECK: %[[A:.*]] = tensor.insert_slice %{{.*}} into %{{.*}}[0, 0] [%{{.*}}, 2] [1, 1]
-  // CHECK: tensor.insert_slice %{{.*}} into %[[A]][0, 2] [%{{.*}}, 3] [1, 1]
+  // CHECK: %[[EMPTY:.*]] = tensor.empty(%{{.*}}) : tensor<?x5xf32>
+  // CHECK: mpcrt.concatenate ins(%{{.*}}, %{{.*}} : tensor<?x2xf32>, tensor<?x3xf32>) outs(%[[EMPTY]] : tensor<?x5xf32>) axis 1 -> tensor<?x5xf32>
   %0 = mpc.concatenate %x, %y {axis = 1 : i64} : (tensor<?x2xf32>, tensor<?x3xf32>) -> tensor<?x5xf32>
   return %0 : tensor<?x5xf32>
 }

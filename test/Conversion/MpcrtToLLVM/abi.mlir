@@ -1,7 +1,7 @@
 // RUN: mpc-opt %s --convert-mpcrt-to-llvm | FileCheck %s
 // Entries and kernels have the ABI of include/mpc-rt/executable.h; a failing call ends the entry.
 
-// CHECK: module attributes {mpcrt.abi_version = 1 : i32, mpcrt.kernels = [@kernel_half]}
+// CHECK: module attributes {mpcrt.abi_version = 1 : i32, mpcrt.kernels = [@kernel_half], mpcrt.services_size = 32 : i64}
 // CHECK: llvm.mlir.global internal constant @mpcrt_contract_0()
 module {
 mpc.variable @first : tensor<4xf32> role trainable
@@ -25,11 +25,12 @@ func.func private @kernel_half(%x: memref<?xf16>, %begin: index, %end: index) at
 }
 
 // CHECK-LABEL: llvm.func @predict(%arg0: !llvm.ptr) -> i32 attributes {mpcrt.entry = {arena_fixed = 0 : i64, arena_per_sample = 8 : i64, inputs = [{name = "x", type = tensor<?x8xf32>}], outputs = [{name = "out0", type = tensor<?x4xf32>}], variables_read = []}}
-// CHECK: %[[CODE:.*]] = llvm.call %{{.*}} : !llvm.ptr, (!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, i64) -> i32
+// CHECK: %[[TABLE:.*]] = llvm.mlir.addressof @mpcrt_contract_0
+// CHECK: %[[CODE:.*]] = llvm.call %{{.*}}(%{{.*}}, %[[TABLE]], %{{.*}}) : !llvm.ptr, (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
 // CHECK: llvm.cond_br
 // CHECK: llvm.call %{{.*}} : !llvm.ptr, (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64, i64) -> ()
 func.func @predict(%x: memref<?x8xf32> {mpc.input = "x"}, %w: memref<8x4xf32> {mpc.variable = @w}, %out: memref<?x4xf32> {mpcrt.output = "out0"},
-                   %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 8 : i64} {
+                   %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry = #mpc.entry_role<predict>, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 8 : i64} {
   mpcrt.contract ins(%x, %w : memref<?x8xf32>, memref<8x4xf32>) outs(%out : memref<?x4xf32>) {layer = "dense"}
   %v = mpcrt.view %arena[%n] fixed(0) per_sample(0) : memref<?xi8> -> memref<?xf16>
   mpcrt.launch @kernel_half count(%n) grain(64) args(%v : memref<?xf16>)

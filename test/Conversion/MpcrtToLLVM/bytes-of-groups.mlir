@@ -1,7 +1,8 @@
 // RUN: mpc-opt %s --convert-mpcrt-to-llvm | FileCheck %s
-// Weights of gptq with a byte per number: the same service, which older runtimes have for 4 bits only.
 
-// CHECK: module attributes {mpcrt.abi_version = 11 : i32
+// Weights of gptq with a byte per number.
+// CHECK: module attributes {mpcrt.abi_version = 1 : i32
+// CHECK-SAME: mpcrt.services_size = 32 : i64
 // The flags: transposed, not packed.
 // CHECK: llvm.mlir.global internal constant @mpcrt_contract_0()
 // CHECK: llvm.mlir.constant(2 : i32)
@@ -12,11 +13,13 @@ mpc.variable @z : tensor<6x2xui8> role non_trainable
 mpc.variable @g : tensor<8xf32> role non_trainable
 
 // CHECK-LABEL: llvm.func @predict
-// CHECK: llvm.call %{{.*}} : !llvm.ptr, (!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, i64, !llvm.ptr, !llvm.ptr, i64) -> i32
+// CHECK-DAG: %[[SIZE_144:.*]] = llvm.mlir.constant(144 : i32) : i32
+// CHECK: llvm.store %[[SIZE_144]], %{{.*}} : i32, !llvm.ptr
+// CHECK: llvm.call %{{.*}}(%{{.*}}, %{{.*}}, %{{.*}}) : !llvm.ptr, (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
 func.func @predict(%x: memref<?x8xf32> {mpc.input = "x"}, %w: memref<6x8xi8> {mpc.variable = @w}, %s: memref<6x2xf32> {mpc.variable = @s},
                    %z: memref<6x2xi8> {mpc.variable = @z}, %g: memref<8xf32> {mpc.variable = @g},
                    %out: memref<?x6xf32> {mpcrt.output = "out0"}, %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena})
-    attributes {mpc.entry, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
+    attributes {mpc.entry = #mpc.entry_role<predict>, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
   mpcrt.contract ins(%x, %w : memref<?x8xf32>, memref<6x8xi8>) blocks(%s, %z, %g : memref<6x2xf32>, memref<6x2xi8>, memref<8xf32>)
       outs(%out : memref<?x6xf32>) {transpose_rhs, layer = "bytes"}
   return

@@ -1,17 +1,28 @@
 // RUN: mpc-opt %s --convert-mpcrt-to-llvm | FileCheck %s
 
-// With dropout they are services of version 21: the address of a mask or null, that of what is kept and its scale
-// stand before the batch.
-// CHECK: module attributes {mpcrt.abi_version = 21 : i32
+// With dropout (flag 64) the address of what is kept is at byte 64; there is no mask. Its scale is in the descriptor.
+// CHECK: module attributes {mpcrt.abi_version = 1 : i32
+// CHECK-SAME: mpcrt.services_size = 48 : i64
 module {
 // CHECK-LABEL: llvm.func @predict
-// CHECK: %[[S:.*]] = llvm.mlir.constant(2.000000e+00 : f64) : f64
-// CHECK: %[[N:.*]] = llvm.mlir.zero : !llvm.ptr
-// CHECK: llvm.call %{{.*}}(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %[[N]], %{{.*}}, %[[S]], %{{.*}}) : !llvm.ptr, (!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, f64, i64) -> i32
-// CHECK: llvm.call %{{.*}} : !llvm.ptr, (!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, f64, i64) -> i32
+// CHECK-DAG: %[[SIZE_72:.*]] = llvm.mlir.constant(72 : i32) : i32
+// CHECK-DAG: %[[SIZE_104:.*]] = llvm.mlir.constant(104 : i32) : i32
+// CHECK-DAG: %[[NULL:.*]] = llvm.mlir.zero : !llvm.ptr
+// CHECK: llvm.store %[[SIZE_72]], %{{.*}} : i32, !llvm.ptr
+// CHECK: %[[MASK:.*]] = llvm.getelementptr %{{.*}}[56]
+// CHECK-NEXT: llvm.store %[[NULL]], %[[MASK]]
+// CHECK: %[[FIELD:.*]] = llvm.getelementptr %{{.*}}[64]
+// CHECK-NEXT: llvm.store %{{.*}}, %[[FIELD]]
+// CHECK: llvm.call %{{.*}}(%{{.*}}, %{{.*}}, %{{.*}}) : !llvm.ptr, (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
+// CHECK: llvm.store %[[SIZE_104]], %{{.*}} : i32, !llvm.ptr
+// CHECK: %[[FIELD:.*]] = llvm.getelementptr %{{.*}}[56]
+// CHECK-NEXT: llvm.store %{{.*}}, %[[FIELD]]
+// CHECK: %[[FIELD:.*]] = llvm.getelementptr %{{.*}}[64]
+// CHECK-NEXT: llvm.store %{{.*}}, %[[FIELD]]
+// CHECK: llvm.call %{{.*}}(%{{.*}}, %{{.*}}, %{{.*}}) : !llvm.ptr, (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
 func.func @predict(%q: memref<?x3x2x8xf32> {mpc.input = "q"}, %m: memref<?x2x3x3xi1> {mpc.input = "m"},
                    %s: memref<1x1x1x3xi1> {mpc.input = "s"}, %out: memref<?x3x2x8xf32> {mpcrt.output = "out0"},
-                   %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 640 : i64} {
+                   %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry = #mpc.entry_role<predict>, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 640 : i64} {
   %l = mpcrt.view %arena[%n] fixed(0) per_sample(0) : memref<?xi8> -> memref<?x2x3xf32>
   %g = mpcrt.view %arena[%n] fixed(0) per_sample(64) : memref<?xi8> -> memref<?x3x2x8xf32>
   %h = mpcrt.view %arena[%n] fixed(0) per_sample(256) : memref<?xi8> -> memref<?x3x2x8xf32>

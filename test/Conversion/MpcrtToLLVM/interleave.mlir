@@ -1,8 +1,9 @@
 // RUN: mpc-opt %s --convert-mpcrt-to-llvm --split-input-file | FileCheck %s
 
-// A kernel on a contraction's result is a service of version 7 of the ABI: behind the contraction's
-// operands stand the kernel, its arguments, how many and which one is the result, and the grain.
-// CHECK: module attributes {mpcrt.abi_version = 7 : i32
+// A kernel on a contraction's result is a struct, whose address is a field of the contraction's call (byte 56): the kernel,
+// its arguments, how many and which one is the result, and the grain.
+// CHECK: module attributes {mpcrt.abi_version = 1 : i32
+// CHECK-SAME: mpcrt.services_size = 32 : i64
 module {
 mpc.variable @w : tensor<8x4xf32> role trainable
 func.func private @update(%dw: memref<32xf32>, %w: memref<32xf32>, %begin: index, %end: index) attributes {mpcrt.kernel} {
@@ -12,10 +13,14 @@ func.func private @update(%dw: memref<32xf32>, %w: memref<32xf32>, %begin: index
 // CHECK: llvm.mlir.global internal constant @mpcrt_contract_0
 // CHECK: llvm.mlir.constant(17 : i32) : i32
 // CHECK-LABEL: llvm.func @train_step
-// CHECK: llvm.call %{{.*}}(%{{.*}}) : !llvm.ptr, (!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, i32, i32, i64, i64) -> i32
+// CHECK-DAG: %[[SIZE_64:.*]] = llvm.mlir.constant(64 : i32) : i32
+// CHECK: llvm.store %[[SIZE_64]], %{{.*}} : i32, !llvm.ptr
+// CHECK: %[[FIELD:.*]] = llvm.getelementptr %{{.*}}[56]
+// CHECK-NEXT: llvm.store %{{.*}}, %[[FIELD]]
+// CHECK: llvm.call %{{.*}}(%{{.*}}, %{{.*}}, %{{.*}}) : !llvm.ptr, (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
 // CHECK-NOT: llvm.call
 func.func @train_step(%x: memref<?x8xf32> {mpc.input = "x"}, %dy: memref<?x4xf32> {mpc.input = "dy"}, %w: memref<8x4xf32> {mpc.variable = @w},
-                      %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 128 : i64, mpcrt.arena_per_sample = 0 : i64} {
+                      %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry = #mpc.entry_role<train_step>, mpcrt.arena_fixed = 128 : i64, mpcrt.arena_per_sample = 0 : i64} {
   %dw = mpcrt.view %arena[%n] fixed(0) per_sample(0) : memref<?xi8> -> memref<8x4xf32>
   %flat = memref.collapse_shape %dw [[0, 1]] : memref<8x4xf32> into memref<32xf32>
   %weights = memref.collapse_shape %w [[0, 1]] : memref<8x4xf32> into memref<32xf32>
@@ -30,19 +35,22 @@ func.func @train_step(%x: memref<?x8xf32> {mpc.input = "x"}, %dy: memref<?x4xf32
 
 // -----
 
-// A result without memory is null, for the product and for the kernel: version 13 of the ABI.
-// CHECK: module attributes {mpcrt.abi_version = 13 : i32
+// A result without memory is null, for the product (byte 40) and for the kernel.
+// CHECK: module attributes {mpcrt.abi_version = 1 : i32
+// CHECK-SAME: mpcrt.services_size = 32 : i64
 module {
 func.func private @sum(%y: memref<?xf32>, %z: memref<?xf32>, %begin: index, %end: index) attributes {mpcrt.kernel} {
   return
 }
 // CHECK-LABEL: llvm.func @predict
-// CHECK: %[[BIAS:.*]] = llvm.mlir.zero : !llvm.ptr
+// CHECK: llvm.load
 // CHECK: %[[NULL:.*]] = llvm.mlir.zero : !llvm.ptr
 // CHECK: llvm.store %[[NULL]], %{{.*}} : !llvm.ptr, !llvm.ptr
-// CHECK: llvm.call %{{.*}}(%{{.*}}, %[[BIAS]], %[[NULL]], %{{.*}}) : !llvm.ptr
+// CHECK: %[[OUT:.*]] = llvm.getelementptr %{{.*}}[40]
+// CHECK-NEXT: llvm.store %[[NULL]], %[[OUT]]
+// CHECK: llvm.call %{{.*}}(%{{.*}}, %{{.*}}, %{{.*}}) : !llvm.ptr, (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
 func.func @predict(%x: memref<?x8xf32> {mpc.input = "x"}, %w: memref<8x4xf32> {mpc.input = "w"}, %z: memref<?xf32> {mpcrt.output = "out0"},
-                   %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
+                   %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry = #mpc.entry_role<predict>, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
   %y = mpcrt.view %arena[%n] fixed(0) per_sample(0) {unstored} : memref<?xi8> -> memref<?x4xf32>
   %flat = memref.collapse_shape %y [[0, 1]] : memref<?x4xf32> into memref<?xf32>
   %c4 = arith.constant 4 : index
@@ -57,8 +65,9 @@ func.func @predict(%x: memref<?x8xf32> {mpc.input = "x"}, %w: memref<8x4xf32> {m
 
 // -----
 
-// A kernel that replaces the result does so through one argument: version 19 of the ABI. The result is not consumed.
-// CHECK: module attributes {mpcrt.abi_version = 19 : i32
+// A kernel that replaces the result does so through one argument. The result is not consumed.
+// CHECK: module attributes {mpcrt.abi_version = 1 : i32
+// CHECK-SAME: mpcrt.services_size = 32 : i64
 module {
 func.func private @activate(%y: memref<?xf32>, %begin: index, %end: index) attributes {mpcrt.kernel} {
   return
@@ -67,9 +76,13 @@ func.func private @activate(%y: memref<?xf32>, %begin: index, %end: index) attri
 // CHECK: llvm.mlir.constant(0 : i32) : i32
 // CHECK-NOT: llvm.mlir.constant(16 : i32)
 // CHECK-LABEL: llvm.func @predict
-// CHECK: llvm.call %{{.*}}(%{{.*}}) : !llvm.ptr, (!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, i32, i32, i64, i64) -> i32
+// CHECK-DAG: %[[SIZE_64:.*]] = llvm.mlir.constant(64 : i32) : i32
+// CHECK: llvm.store %[[SIZE_64]], %{{.*}} : i32, !llvm.ptr
+// CHECK: %[[FIELD:.*]] = llvm.getelementptr %{{.*}}[56]
+// CHECK-NEXT: llvm.store %{{.*}}, %[[FIELD]]
+// CHECK: llvm.call %{{.*}}(%{{.*}}, %{{.*}}, %{{.*}}) : !llvm.ptr, (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
 func.func @predict(%x: memref<?x8xf32> {mpc.input = "x"}, %w: memref<8x4xf32> {mpc.input = "w"}, %y: memref<?x4xf32> {mpcrt.output = "out0"},
-                   %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
+                   %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry = #mpc.entry_role<predict>, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
   %flat = memref.collapse_shape %y [[0, 1]] : memref<?x4xf32> into memref<?xf32>
   %c4 = arith.constant 4 : index
   %count = arith.muli %n, %c4 : index

@@ -1,8 +1,9 @@
 // RUN: mpc-opt %s --convert-mpcrt-to-llvm | FileCheck %s
 
 // A loop that threads share by rows is a function of the call and the rows; the entry gives it to a
-// service of version 9 of the ABI, with what it multiplies: descriptors, right operands, biases.
-// CHECK: module attributes {mpcrt.abi_version = 9 : i32
+// service, with what it multiplies: descriptors, right operands, biases.
+// CHECK: module attributes {mpcrt.abi_version = 1 : i32
+// CHECK-SAME: mpcrt.services_size = 72 : i64
 module {
 mpc.variable @w : tensor<4x4xf32> role trainable
 func.func private @cell(%z: memref<?xf32>, %h: memref<?xf32>, %begin: index, %end: index) attributes {mpcrt.kernel} {
@@ -22,7 +23,7 @@ func.func private @cell(%z: memref<?xf32>, %h: memref<?xf32>, %begin: index, %en
 // CHECK: %[[LAST:.*]] = llvm.mul %arg2, %{{.*}} : i64
 // CHECK: llvm.call %{{.*}}(%{{.*}}, %{{.*}}, %{{.*}}, %[[FIRST]], %[[LAST]], %{{.*}}) : !llvm.ptr, (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64, i64, i64) -> ()
 func.func @predict(%h: memref<?x4xf32> {mpcrt.output = "out0"}, %w: memref<4x4xf32> {mpc.variable = @w},
-                   %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 16 : i64} {
+                   %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry = #mpc.entry_role<predict>, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 16 : i64} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c4 = arith.constant 4 : index

@@ -1,8 +1,9 @@
 // RUN: mpc-opt %s --convert-mpcrt-to-llvm | FileCheck %s
 
 // What an entry computes of its weights is a function of the call and of the memory; the entry gives it
-// to a service of version 15 of the ABI before anything else, and returns when that fails.
-// CHECK: module attributes {mpcrt.abi_version = 15 : i32
+// to a service before anything else, and returns when that fails.
+// CHECK: module attributes {mpcrt.abi_version = 1 : i32
+// CHECK-SAME: mpcrt.services_size = 80 : i64
 module {
 mpc.variable @w : tensor<4x4xi8> role non_trainable
 func.func private @widen(%w: memref<4x4xi8>, %wide: memref<4x4xf32>, %begin: index, %end: index) attributes {mpcrt.kernel} {
@@ -24,7 +25,7 @@ func.func private @use(%wide: memref<4x4xf32>, %y: memref<?x4xf32>, %begin: inde
 // CHECK-NOT: llvm.call
 // CHECK: llvm.return
 func.func @predict(%w: memref<4x4xi8> {mpc.variable = @w}, %y: memref<?x4xf32> {mpcrt.output = "out0"}, %n: index {mpcrt.batch}, %memory: memref<?xi8> {mpcrt.prepared},
-                   %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
+                   %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry = #mpc.entry_role<predict>, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
   %c4 = arith.constant 4 : index
   %wide = mpcrt.view %memory[%n] fixed(256) per_sample(0) : memref<?xi8> -> memref<4x4xf32>
   mpcrt.prepare %memory bytes(512) {

@@ -1,9 +1,9 @@
 // RUN: mpc-opt %s --convert-mpcrt-to-llvm | FileCheck %s
 
-// Sums of the right operand's columns are a service of version 16 of the ABI: behind the factors and the
-// result stand the largest element, the sums and what says which kernel runs on the result; what
-// there is not is null. So is a left operand that is rounded: flag 32.
-// CHECK: module attributes {mpcrt.abi_version = 16 : i32
+// Sums of the right operand's columns are at byte 64, the largest element at 48, the kernel on the result at 56. A left
+// operand that is rounded is flag 32.
+// CHECK: module attributes {mpcrt.abi_version = 1 : i32
+// CHECK-SAME: mpcrt.services_size = 32 : i64
 module {
 mpc.variable @w : tensor<8x4xf32> role trainable
 func.func private @update(%dw: memref<32xbf16>, %w: memref<32xf32>, %begin: index, %end: index) attributes {mpcrt.kernel} {
@@ -15,12 +15,26 @@ func.func private @update(%dw: memref<32xbf16>, %w: memref<32xf32>, %begin: inde
 // CHECK: llvm.mlir.global internal constant @mpcrt_contract_0(
 // CHECK: llvm.mlir.constant(33 : i32) : i32
 // CHECK-LABEL: llvm.func @train_step
-// CHECK: %[[NOTHING:.*]] = llvm.mlir.zero : !llvm.ptr
-// CHECK: llvm.call %{{.*}}(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %[[NOTHING]], %{{.*}}) : !llvm.ptr, (!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, i64) -> i32
-// CHECK: llvm.call %{{.*}}(%{{.*}}) : !llvm.ptr, (!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, i64) -> i32
+// CHECK-DAG: %[[SIZE_72:.*]] = llvm.mlir.constant(72 : i32) : i32
+// CHECK: llvm.store %[[SIZE_72]], %{{.*}} : i32, !llvm.ptr
+// CHECK: %[[FIELD:.*]] = llvm.getelementptr %{{.*}}[48]
+// CHECK-NEXT: llvm.store %{{.*}}, %[[FIELD]]
+// CHECK: %[[FIELD:.*]] = llvm.getelementptr %{{.*}}[64]
+// CHECK-NEXT: llvm.store %{{.*}}, %[[FIELD]]
+// CHECK: llvm.call %{{.*}}(%{{.*}}, %{{.*}}, %{{.*}}) : !llvm.ptr, (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
+// What runs on the result: the number of its arguments and which one is the result at 16 and 20, the grain at 24.
+// CHECK: %[[RESULT:.*]] = llvm.getelementptr %[[KERNEL:.*]][20]
+// CHECK-NEXT: llvm.store %{{.*}}, %[[RESULT]] : i32
+// CHECK: llvm.getelementptr %[[KERNEL]][24]
+// CHECK: llvm.store %[[SIZE_72]], %{{.*}} : i32, !llvm.ptr
+// CHECK: %[[FIELD:.*]] = llvm.getelementptr %{{.*}}[56]
+// CHECK-NEXT: llvm.store %[[KERNEL]], %[[FIELD]]
+// CHECK: %[[FIELD:.*]] = llvm.getelementptr %{{.*}}[64]
+// CHECK-NEXT: llvm.store %{{.*}}, %[[FIELD]]
+// CHECK: llvm.call %{{.*}}(%{{.*}}, %{{.*}}, %{{.*}}) : !llvm.ptr, (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
 // CHECK-NOT: llvm.call
 func.func @train_step(%x: memref<?x8xf32> {mpc.input = "x"}, %dy: memref<?x4xbf16> {mpc.input = "dy"}, %w: memref<8x4xf32> {mpc.variable = @w},
-                      %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 192 : i64, mpcrt.arena_per_sample = 0 : i64} {
+                      %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry = #mpc.entry_role<train_step>, mpcrt.arena_fixed = 192 : i64, mpcrt.arena_per_sample = 0 : i64} {
   %dw = mpcrt.view %arena[%n] fixed(0) per_sample(0) : memref<?xi8> -> memref<8x4xbf16>
   %db = mpcrt.view %arena[%n] fixed(64) per_sample(0) : memref<?xi8> -> memref<4xf32>
   %most = mpcrt.view %arena[%n] fixed(128) per_sample(0) : memref<?xi8> -> memref<i16>

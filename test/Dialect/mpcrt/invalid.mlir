@@ -69,9 +69,9 @@ func.func @mask_without_relu(%x: memref<?x8xf32>, %w: memref<8x4xf32>, %o: memre
   return
 }
 // -----
-func.func @where_with_bias(%x: memref<?x8xf32>, %w: memref<8x4xf32>, %b: memref<4xf32>, %o: memref<?x4xf32>, %m: memref<?x16xi8>) {
-  // expected-error @+1 {{adds a bias and reads bits of relu; it may do one of these only}}
-  mpcrt.contract ins(%x, %w : memref<?x8xf32>, memref<8x4xf32>) bias(%b : memref<4xf32>) where(%m : memref<?x16xi8>) outs(%o : memref<?x4xf32>)
+func.func @where_with_relu(%x: memref<?x8xf32>, %w: memref<8x4xf32>, %o: memref<?x4xf32>, %m: memref<?x16xi8>) {
+  // expected-error @+1 {{applies an activation and reads bits of relu; it may do one of these only}}
+  mpcrt.contract ins(%x, %w : memref<?x8xf32>, memref<8x4xf32>) where(%m : memref<?x16xi8>) outs(%o : memref<?x4xf32>) activation(relu)
   return
 }
 // -----
@@ -128,9 +128,9 @@ func.func @gelu_and_relu(%x: memref<?x8xf16>, %w: memref<8x4xf16>, %o: memref<?x
   return
 }
 // -----
-func.func @gelu_and_sums(%x: memref<?x8xf16>, %w: memref<8x4xf16>, %o: memref<?x4xf16>, %s: memref<4xf32>) {
-  // expected-error @+1 {{sums columns and applies gelu; it may do one of these only}}
-  mpcrt.contract ins(%x, %w : memref<?x8xf16>, memref<8x4xf16>) outs(%o : memref<?x4xf16>) sums(%s : memref<4xf32>) gelu
+func.func @mask_of_a_sum(%x: memref<?x8xf16>, %w: memref<8x4xf16>, %o: memref<?x4xf16>, %m: memref<?x16xi8>) {
+  // expected-error @+1 {{adds to another result and makes bits of relu; it may do one of these only}}
+  mpcrt.contract ins(%x, %w : memref<?x8xf16>, memref<8x4xf16>) outs(%o : memref<?x4xf16>) mask(%m : memref<?x16xi8>) activation(relu) {accumulate}
   return
 }
 // -----
@@ -140,9 +140,9 @@ func.func @gelu_of_batches(%x: memref<?x3x8xf16>, %w: memref<?x8x4xf16>, %o: mem
   return
 }
 // -----
-func.func @derivative_with_bias(%x: memref<?x8xf16>, %w: memref<8x4xf16>, %b: memref<4xf16>, %o: memref<?x4xf16>, %z: memref<?x4xf16>) {
-  // expected-error @+1 {{adds a bias and applies the derivative of gelu; it may do one of these only}}
-  mpcrt.contract ins(%x, %w : memref<?x8xf16>, memref<8x4xf16>) bias(%b : memref<4xf16>) gelu_at(%z : memref<?x4xf16>) outs(%o : memref<?x4xf16>)
+func.func @gelu_and_its_derivative(%x: memref<?x8xf16>, %w: memref<8x4xf16>, %o: memref<?x4xf16>, %z: memref<?x4xf16>) {
+  // expected-error @+1 {{applies gelu and applies the derivative of gelu; it may do one of these only}}
+  mpcrt.contract ins(%x, %w : memref<?x8xf16>, memref<8x4xf16>) gelu_at(%z : memref<?x4xf16>) outs(%o : memref<?x4xf16>) gelu
   return
 }
 // -----
@@ -565,4 +565,76 @@ func.func @else_number(%x: f32, %y: f32) -> f32 {
   // expected-error @+1 {{mpcrt.else_number is for arith.select of floats}}
   %z = arith.addf %x, %y {mpcrt.else_number} : f32
   return %z : f32
+}
+
+// -----
+
+func.func @concatenate_axis(%a: memref<?x2xf32>, %c: memref<?x4xf32>) {
+  // expected-error @+1 {{axis 2 is out of range for rank 2}}
+  mpcrt.concatenate ins(%a, %a : memref<?x2xf32>, memref<?x2xf32>) outs(%c : memref<?x4xf32>) axis 2
+  return
+}
+
+// -----
+
+func.func @concatenate_negative_axis(%a: memref<?x2xf32>, %c: memref<?x4xf32>) {
+  // expected-error @+1 {{axis -1 is out of range for rank 2}}
+  mpcrt.concatenate ins(%a, %a : memref<?x2xf32>, memref<?x2xf32>) outs(%c : memref<?x4xf32>) axis -1
+  return
+}
+
+// -----
+
+func.func @concatenate_types(%a: memref<2xf16>, %c: memref<2xf32>) {
+  // expected-error @+1 {{part 0 has elements of type 'f16', but out of type 'f32'}}
+  mpcrt.concatenate ins(%a : memref<2xf16>) outs(%c : memref<2xf32>) axis 0
+  return
+}
+
+// -----
+
+func.func @concatenate_ranks(%a: memref<2xf32>, %c: memref<2x1xf32>) {
+  // expected-error @+1 {{part 0 must have rank 2 and a static extent along the axis}}
+  mpcrt.concatenate ins(%a : memref<2xf32>) outs(%c : memref<2x1xf32>) axis 0
+  return
+}
+
+// -----
+
+func.func @concatenate_batches(%a: memref<?x2xf32>, %c: memref<?x2xf32>) {
+  // expected-error @+1 {{part 0 must have rank 2 and a static extent along the axis}}
+  mpcrt.concatenate ins(%a : memref<?x2xf32>) outs(%c : memref<?x2xf32>) axis 0
+  return
+}
+
+// -----
+
+func.func @concatenate_other_extents(%a: memref<3x2xf32>, %c: memref<4x2xf32>) {
+  // expected-error @+1 {{part 0 and out differ in dimension 0, which is not the axis}}
+  mpcrt.concatenate ins(%a : memref<3x2xf32>) outs(%c : memref<4x2xf32>) axis 1
+  return
+}
+
+// -----
+
+func.func @concatenate_sum(%a: memref<?x2xf32>, %c: memref<?x4xf32>) {
+  // expected-error @+1 {{parts have 2 elements along the axis, but out has 4}}
+  mpcrt.concatenate ins(%a : memref<?x2xf32>) outs(%c : memref<?x4xf32>) axis 1
+  return
+}
+
+// -----
+
+func.func @concatenate_mixed(%a: tensor<?x2xf32>, %c: memref<?x2xf32>) {
+  // expected-error @+1 {{mixes tensors and memrefs}}
+  mpcrt.concatenate ins(%a : tensor<?x2xf32>) outs(%c : memref<?x2xf32>) axis 1
+  return
+}
+
+// -----
+
+func.func @concatenate_overflow(%a: memref<6917529027641081856xi1>, %c: memref<1xi1>) {
+  // expected-error @+1 {{more elements along the axis than 64 bits can count}}
+  mpcrt.concatenate ins(%a, %a : memref<6917529027641081856xi1>, memref<6917529027641081856xi1>) outs(%c : memref<1xi1>) axis 0
+  return
 }

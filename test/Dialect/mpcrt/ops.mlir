@@ -244,3 +244,23 @@ func.func @attention_with_dropout(%q: memref<?x3x2x8xf16>, %m: memref<?x1x1x3xi1
       mask(%m : memref<?x1x1x3xi1>) kept(%k : memref<?x2x3x3xi1>) outs(%o, %o, %o : memref<?x3x2x8xf16>, memref<?x3x2x8xf16>, memref<?x3x2x8xf16>) scale 0.5 {keep_scale = 2.0 : f64}
   return
 }
+
+// Parts of a contraction go together but for two activations.
+// CHECK-LABEL: func.func @parts
+func.func @parts(%x: memref<?x8xf16>, %w: memref<8x4xf16>, %b: memref<4xf16>, %o: memref<?x4xf16>, %m: memref<?x16xi8>, %s: memref<4xf32>, %l: memref<i16>) {
+  // CHECK: mpcrt.contract {{.*}} bias({{.*}}) where({{.*}}) outs({{.*}}) largest({{.*}}) sums({{.*}}) {accumulate}
+  mpcrt.contract ins(%x, %w : memref<?x8xf16>, memref<8x4xf16>) bias(%b : memref<4xf16>) where(%m : memref<?x16xi8>)
+      outs(%o : memref<?x4xf16>) largest(%l : memref<i16>) sums(%s : memref<4xf32>) {accumulate}
+  // CHECK: mpcrt.contract {{.*}} outs({{.*}}) sums({{.*}}) gelu
+  mpcrt.contract ins(%x, %w : memref<?x8xf16>, memref<8x4xf16>) outs(%o : memref<?x4xf16>) sums(%s : memref<4xf32>) gelu
+  return
+}
+
+// CHECK-LABEL: func.func @concatenation
+func.func @concatenation(%a: memref<?x2xi32>, %b: memref<?x3xi32, strided<[7, 1], offset: 2>>, %out: memref<?x5xi32>, %t: tensor<2xf8E4M3FN>, %e: tensor<4xf8E4M3FN>) -> tensor<4xf8E4M3FN> {
+  // CHECK: mpcrt.concatenate ins(%{{.*}}, %{{.*}} : memref<?x2xi32>, memref<?x3xi32, strided<[7, 1], offset: 2>>) outs(%{{.*}} : memref<?x5xi32>) axis 1
+  mpcrt.concatenate ins(%a, %b : memref<?x2xi32>, memref<?x3xi32, strided<[7, 1], offset: 2>>) outs(%out : memref<?x5xi32>) axis 1
+  // CHECK: mpcrt.concatenate ins(%{{.*}}, %{{.*}} : tensor<2xf8E4M3FN>, tensor<2xf8E4M3FN>) outs(%{{.*}} : tensor<4xf8E4M3FN>) axis 0 -> tensor<4xf8E4M3FN>
+  %r = mpcrt.concatenate ins(%t, %t : tensor<2xf8E4M3FN>, tensor<2xf8E4M3FN>) outs(%e : tensor<4xf8E4M3FN>) axis 0 -> tensor<4xf8E4M3FN>
+  return %r : tensor<4xf8E4M3FN>
+}

@@ -3,7 +3,7 @@
 // spatial dimensions. The ops are channels last; channels_first layers transpose on both sides.
 #include "../ActivationFunctions.h"
 #include "../LayerRegistry.h"
-#include "../LowRank.h"
+#include "../Quantization/LowRank.h"
 #include "ConvolutionSettings.h"
 
 namespace mpc::keras {

@@ -2,7 +2,7 @@
 // keras/src/layers/core: Dense, Activation, Identity, Masking.
 #include "../ActivationFunctions.h"
 #include "../LayerRegistry.h"
-#include "../QuantizedKernel.h"
+#include "../Quantization/QuantizedKernel.h"
 
 namespace mpc::keras {
 namespace {

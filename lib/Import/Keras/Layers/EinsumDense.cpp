@@ -3,7 +3,7 @@
 // equation gives, bias over some axes, activation.
 #include "../ActivationFunctions.h"
 #include "../LayerRegistry.h"
-#include "../QuantizedKernel.h"
+#include "../Quantization/QuantizedKernel.h"
 
 #include "llvm/ADT/StringExtras.h"
 

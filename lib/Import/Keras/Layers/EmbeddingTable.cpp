@@ -2,18 +2,23 @@
 // keras/src/layers/core/embedding.py and reversible_embedding.py: call, _int8_call, _int4_call.
 #include "EmbeddingTable.h"
 
-#include "../QuantizedKernel.h"
+#include "../Quantization/QuantizedKernel.h"
 
 namespace mpc::keras {
 
 using mlir::Value;
 
 Value makeIndex(LayerBuilder &b, Value ids, int64_t rows) {
-  if (elementTypeOf(ids).isInteger(32) || elementTypeOf(ids).isInteger(64)) {
-    b.limitIndices(ids, rows);
+  const bool isChecked = b.limitIndices(ids, rows);
+  if (!elementTypeOf(ids).isInteger(32) && !elementTypeOf(ids).isInteger(64))
+    ids = b.make<CastOp>(mlir::RankedTensorType::get(b.shapeOf(ids), b.builder.getI32Type()), ids);
+  // Keras 3 counts negative ones from the end; for TensorFlow, which Keras 2 asks, they are
+  // outside.
+  if (isChecked || !b.layer.version.isKeras2())
     return ids;
-  }
-  return b.make<CastOp>(mlir::RankedTensorType::get(b.shapeOf(ids), b.builder.getI32Type()), ids);
+  const mlir::Type element = elementTypeOf(ids);
+  return b.makeSelect(ComparePredicate::LT, ids, b.makeInteger(element, 0),
+                      b.makeInteger(element, rows), ids);
 }
 
 bool EmbeddingTable::addVariables(bool isUntied) {

@@ -4,8 +4,8 @@
 #ifndef MPC_LIB_IMPORT_KERAS_LAYERS_EMBEDDINGTABLE_H
 #define MPC_LIB_IMPORT_KERAS_LAYERS_EMBEDDINGTABLE_H
 
-#include "../LowRank.h"
-#include "../Quantization.h"
+#include "../Quantization/LowRank.h"
+#include "../Quantization/Quantization.h"
 
 namespace mpc::keras {
 

@@ -41,9 +41,9 @@ std::pair<Value, Value> makeAffine(B &b, Value mean, Value variance, Value gamma
 
 // ---- BatchNormalization -------------------------------------------------------------------------
 
-Value addMoving(B &b, llvm::StringRef name, int64_t channels, llvm::StringRef key,
+Value addMoving(B &b, llvm::StringRef name, llvm::ArrayRef<int64_t> shape, llvm::StringRef key,
                 llvm::StringRef otherwise) {
-  VariableRequest request{name, {channels}, key, "", ""};
+  VariableRequest request{name, llvm::SmallVector<int64_t>(shape), key, "", ""};
   request.defaultInitializer = otherwise;
   request.trainable = false;
   request.autocast = false;
@@ -164,8 +164,8 @@ Value varianceCorrection(B &b, Value x, llvm::ArrayRef<int64_t> axes, int64_t ax
   };
   const bool isFused = (rank == 4 || (rank == 5 && version.ofTensorFlow)) &&
                        (axis == 1 || axis == rank - 1) && !isSet("renorm") &&
-                       !isSet("virtual_batch_size") && !isSet("synchronized") &&
-                       b.layer.className != "SyncBatchNormalization" && !elementTypeOf(x).isF64();
+                       !isSet("synchronized") && b.layer.className != "SyncBatchNormalization" &&
+                       !elementTypeOf(x).isF64();
   if (!version.isKeras2() || (version.ofTensorFlow && !isFused))
     return {};
   Value count = countOf(b, x, axes), one = b.makeConstant(1.0), factor;
@@ -193,6 +193,14 @@ Value importBatchNormalization(B &b) {
   } else {
     configured = b.getInteger("axis", -1);
   }
+  // Parts of the batch, each with statistics of its own, in a dimension that Keras inserts.
+  const bool hasVirtualBatches = b.getInteger("virtual_batch_size", 0) != 0;
+  if (hasVirtualBatches) {
+    b.setInferenceOnly("BatchNormalization with virtual_batch_size");
+    if (b.getFlag("renorm", false))
+      return b.error("renorm beside virtual_batch_size is not supported; build the layer with one "
+                     "of them and give it these weights");
+  }
   std::optional<int64_t> axis = b.resolveAxis(configured, x);
   const double momentum = b.getNumber("momentum", 0.99), epsilon = b.getNumber("epsilon", 1e-3);
   if (!axis || b.hasFailed())
@@ -200,15 +208,24 @@ Value importBatchNormalization(B &b) {
   const int64_t rank = b.rankOf(x), channels = b.shapeOf(x)[*axis];
   Value gamma, beta;
   const bool scale = b.getFlag("scale", true), center = b.getFlag("center", true);
-  if (scale && !(gamma = addGamma(b, channels)))
+  llvm::SmallVector<int64_t> stored{channels};
+  if (hasVirtualBatches) {
+    stored.assign(rank + 1, 1);
+    stored[*axis + 1] = channels;
+  }
+  if (scale && !(gamma = addGamma(b, stored)))
     return {};
-  if (center && !(beta = addBeta(b, channels)))
+  if (center && !(beta = addBeta(b, stored)))
     return {};
-  Value meanVariable = addMoving(b, "moving_mean", channels, "moving_mean_initializer", "zeros");
+  Value meanVariable = addMoving(b, "moving_mean", stored, "moving_mean_initializer", "zeros");
   Value varianceVariable =
-      addMoving(b, "moving_variance", channels, "moving_variance_initializer", "ones");
+      addMoving(b, "moving_variance", stored, "moving_variance_initializer", "ones");
   if (!meanVariable || !varianceVariable)
     return {};
+  if (hasVirtualBatches)
+    for (Value *variable : {&gamma, &beta, &meanVariable, &varianceVariable})
+      if (*variable)
+        *variable = b.makeReshape(*variable, {channels});
   Renormalization renorm{b, channels, momentum, epsilon};
   const bool renormalizes = b.getFlag("renorm", false);
   if (renormalizes && !renorm.addVariables())
@@ -222,7 +239,7 @@ Value importBatchNormalization(B &b) {
   shape.front() = channels;
   x = b.makeCastLike(x, x, /*wide=*/true);
   Value mean = b.makeCastLike(meanVariable, x), variance = b.makeCastLike(varianceVariable, x);
-  if (b.isTrainable()) {
+  if (b.isTrainable() && !hasVirtualBatches) {
     llvm::SmallVector<int64_t> axes;
     for (int64_t d = 0; d < rank; ++d)
       if (d != *axis)

@@ -2,6 +2,7 @@
 // keras/src/layers/rnn: SimpleRNN, LSTM, GRU, ConvLSTM, RNN of any cells. The projection of all
 // steps' inputs is one contraction in front of the scan; a step rounds where Keras's cell does.
 #include "../LayerRegistry.h"
+#include "../Legacy/Layers.h"
 #include "../ScanBuilder.h"
 #include "CellPolicies.h"
 #include "RecurrentStates.h"
@@ -208,6 +209,17 @@ constexpr llvm::StringLiteral kSimpleCell("SimpleRNNCell"), kLstmCell("LSTMCell"
     kGruName("gru_cell");
 
 } // namespace
+
+/// Of Keras 2 (Legacy/Layers.cpp).
+Value importCudnnRecurrence(LayerBuilder &b) {
+  if (b.getMask(kMaskPosition))
+    return b.error(b.layer.className + " takes no mask, in Keras neither; build the model with " +
+                   llvm::StringRef(b.layer.className).drop_front(5));
+  auto cell =
+      makeCudnnCell(b.layer.className,
+                    std::make_unique<LayerBuilder>(b, b.layer, "", "", llvm::ArrayRef<Value>()));
+  return b.hasFailed() ? Value() : Recurrence(b, *cell).run();
+}
 
 /// The cell is a layer of its own: variables are named after it.
 Value importRnn(LayerBuilder &b) {

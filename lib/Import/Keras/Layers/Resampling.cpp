@@ -135,8 +135,10 @@ Value resize(ValueBuilder &b, Value x, llvm::ArrayRef<int64_t> axes, llvm::Array
       return b.error("an extent of " + llvm::Twine(places) + " is out of range");
     auto table = interpolate(interpolation, antialias, axis, extent, places);
     if (!table)
-      return b.error("interpolation '" + interpolation +
-                     "'; expected nearest, bilinear, bicubic, area, lanczos3 or lanczos5");
+      return b.error(
+          "interpolation '" + interpolation +
+          "'; expected nearest, bilinear, bicubic, area, lanczos3, lanczos5, gaussian or "
+          "mitchellcubic");
     changes |= places != extent;
     tables.push_back(std::move(*table));
   }
@@ -164,10 +166,19 @@ template <int64_t spatial> Value importUpSampling(LayerBuilder &b) {
     return repeat(b, x, axes, *size);
   if (!(x = b.getFloatInput()))
     return {};
-  if (b.layer.version.isKeras2() && !b.layer.version.ofTensorFlow)
-    return b.error("interpolation '" + interpolation +
-                   "' of Keras beside TensorFlow (2.0 to 2.3) takes other places than Keras does "
-                   "since; use nearest, or save the model with tf.keras");
+  // resize_bilinear, which Keras called before tf.keras took tf.image.resize.
+  const KerasVersion version = b.layer.version;
+  if (interpolation == "bilinear" && version.isKeras2() &&
+      (!version.ofTensorFlow || version.isBefore(2, 2))) {
+    llvm::SmallVector<ResampleTable> tables;
+    for (auto [axis, places] : llvm::zip_equal(axes, extents)) {
+      if (places < 1 || places > (int64_t(1) << 20))
+        return b.error("an extent of " + llvm::Twine(places) + " is out of range");
+      tables.push_back(interpolateAsVersion1(/*isNearest=*/false, /*alignsCorners=*/false, axis,
+                                             b.shapeOf(x)[axis], places));
+    }
+    return b.make<ResampleOp>(x, llvm::ArrayRef<ResampleTable>(tables));
+  }
   return resize(b, x, axes, extents, interpolation, /*antialias=*/false);
 }
 

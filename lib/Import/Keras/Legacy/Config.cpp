@@ -162,7 +162,11 @@ json::Object Modernizer::convertConfig(llvm::StringRef className, const json::Ob
       continue;
     } else if (const json::Array *axes = key == "axis" ? value.getAsArray() : nullptr;
                axes && axes->size() == 1) {
-      config[key.str()] = axes->front();
+      // A list is of a layer that is built; with parts of the batch it counts their dimension.
+      const std::optional<int64_t> axis = axes->front().getAsInteger();
+      const bool countsParts =
+          axis && *axis > 1 && legacy.getNumber("virtual_batch_size").value_or(0) != 0;
+      config[key.str()] = countsParts ? json::Value(*axis - 1) : axes->front();
     } else if (object && (key == "layer" || key == "backward_layer" || key == "cell")) {
       config[key.str()] = convertLayer(*object);
     } else if (object && !object->get("module") && object->getString("class_name")) {

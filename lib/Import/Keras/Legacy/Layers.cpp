@@ -36,6 +36,10 @@ Value importSynchronized(LayerBuilder &b) {
 }
 
 constexpr LayerEntry kLayersOfKeras2[] = {
+    {"AddLoss", nullptr, Masking::Stops, importAddedLoss},
+    {"AddMetric", nullptr, Masking::Stops, importAddedMetric},
+    {"CuDNNGRU", importCudnnRecurrence},
+    {"CuDNNLSTM", importCudnnRecurrence},
     {"LocallyConnected1D", importLocallyConnected1D},
     {"LocallyConnected2D", importLocallyConnected2D},
     {"RandomHeight", importResizedAtRandom},

@@ -9,6 +9,13 @@ namespace mpc::keras {
 
 llvm::ArrayRef<LayerEntry> layersOfKeras2();
 
+bool importAddedLoss(GraphImporter &importer, const LayerConfig &layer, const Node *node,
+                     llvm::StringRef path, bool trainable, llvm::ArrayRef<mlir::Value> inputs,
+                     llvm::SmallVector<mlir::Value> &outputs);
+bool importAddedMetric(GraphImporter &importer, const LayerConfig &layer, const Node *node,
+                       llvm::StringRef path, bool trainable, llvm::ArrayRef<mlir::Value> inputs,
+                       llvm::SmallVector<mlir::Value> &outputs);
+mlir::Value importCudnnRecurrence(LayerBuilder &b);
 mlir::Value importLocallyConnected1D(LayerBuilder &b);
 mlir::Value importLocallyConnected2D(LayerBuilder &b);
 

@@ -40,6 +40,9 @@ private:
   Value multiplyWindows();
   Value multiplyAll();
   Value makeConnections();
+  /// Whether place `output` of the result sees place `input`, in dimension `d`.
+  bool sees(int64_t d, int64_t input, int64_t output) const;
+  Value multiplySparse();
   Value addBias(Value y);
 
   LayerBuilder &b;
@@ -133,18 +136,20 @@ Value LocalConvolution::multiplyWindows() {
   return fromChannelsLast(b, s->format, b.makeReshape(y, shape));
 }
 
-/// Which place of the input a place of the result sees (conv_connected_inputs).
+/// conv_connected_inputs of tf_keras/src/utils/conv_utils.py
+bool LocalConvolution::sees(int64_t d, int64_t input, int64_t output) const {
+  const int64_t left = s->kernel[d] / 2, right = s->kernel[d] - left;
+  const int64_t centre = output * s->strides[d] + (s->padding == "valid" ? left : 0);
+  return input >= centre - left && input < centre + right;
+}
+
+/// Which place of the input a place of the result sees.
 Value LocalConvolution::makeConnections() {
   Numbers all(extents);
   all.append(results.begin(), results.end());
   const std::optional<int64_t> count = product(all);
   if (!count || *count > kMostConnections)
     return b.error("more than 2^22 pairs of places; save the layer with implementation=1");
-  auto sees = [&](int64_t d, int64_t input, int64_t output) {
-    const int64_t left = s->kernel[d] / 2, right = s->kernel[d] - left;
-    const int64_t centre = output * s->strides[d] + (s->padding == "valid" ? left : 0);
-    return input >= centre - left && input < centre + right;
-  };
   llvm::SmallVector<double> values;
   for (int64_t number = 0; number < *count; ++number) {
     Numbers place(all.size());
@@ -187,6 +192,51 @@ Value LocalConvolution::multiplyAll() {
   return y ? b.makeReshape(y, output) : Value();
 }
 
+/// implementation=3: the numbers of that matrix which count, of each element of the result those
+/// of the input that it sees, both in the order in which they lie (conv_kernel_idxs, sorted).
+Value LocalConvolution::multiplySparse() {
+  const bool isLast = s->format == DataFormat::ChannelsLast;
+  Numbers input(extents), output(results);
+  input.insert(isLast ? input.end() : input.begin(), channels);
+  output.insert(isLast ? output.end() : output.begin(), filters);
+  const std::optional<int64_t> rows = product(output), columns = product(input);
+  int64_t size;
+  if (!rows || !columns || __builtin_mul_overflow(*rows, *columns, &size) ||
+      size > kMostConnections)
+    return b.error("more than 2^22 pairs of elements; save the layer with implementation=1");
+  auto placesOf = [&](int64_t number, llvm::ArrayRef<int64_t> shape) {
+    Numbers place(shape.size());
+    for (int64_t d = int64_t(shape.size()) - 1; d >= 0; number /= shape[d--])
+      place[d] = number % shape[d];
+    place.erase(isLast ? place.end() - 1 : place.begin());
+    return place;
+  };
+  Numbers places;
+  int64_t count = 0;
+  for (int64_t row = 0; row < *rows; ++row) {
+    const Numbers to = placesOf(row, output);
+    for (int64_t column = 0; column < *columns; ++column) {
+      const Numbers from = placesOf(column, input);
+      bool connected = true;
+      for (int64_t d = 0; d < spatial; ++d)
+        connected &= sees(d, from[d], to[d]);
+      places.push_back(connected ? count++ : -1);
+    }
+  }
+  Value kernel = addKernel({count});
+  if (!kernel)
+    return {};
+  kernel = b.make<PadOp>(kernel, int64_t(0), int64_t(0), int64_t(1), llvm::APFloat(0.0));
+  for (int64_t &place : places)
+    place = place < 0 ? count : place; // the zero behind the others
+  Value index = b.makeIndices({size}, places);
+  kernel =
+      b.makeReshape(b.make<GatherOp>(kernel, index, int64_t(0), int64_t(0)), {*rows, *columns});
+  Value y = b.makeEinsum("nk,mk->nm", {b.makeReshape(x, {b.shapeOf(x).front(), *columns}), kernel});
+  output.insert(output.begin(), b.shapeOf(x).front());
+  return y ? b.makeReshape(y, output) : Value();
+}
+
 /// For channels first Keras gives the bias another shape, without moving its numbers.
 Value LocalConvolution::addBias(Value y) {
   if (!b.getFlag("use_bias", true))
@@ -211,10 +261,9 @@ Value LocalConvolution::run() {
   const int64_t implementation = b.getInteger("implementation", 1);
   Value y = implementation == 1   ? multiplyWindows()
             : implementation == 2 ? multiplyAll()
+            : implementation == 3 ? multiplySparse()
                                   : b.error("'implementation' of " + b.layer.className + " is " +
-                                            llvm::Twine(implementation) +
-                                            "; supported are 1 and 2: build the layer with one of "
-                                            "them and give it these weights");
+                                            llvm::Twine(implementation) + "; expected 1, 2 or 3");
   y = y ? addBias(y) : Value();
   return y ? applyConfiguredActivation(b, "activation", y) : Value();
 }

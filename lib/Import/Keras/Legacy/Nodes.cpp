@@ -100,8 +100,8 @@ const json::Object *findKeywords(const json::Value &value, unsigned depth = 0) {
 }
 
 bool isRecurrence(llvm::StringRef className) {
-  return llvm::is_contained({"Bidirectional", "ConvLSTM1D", "ConvLSTM2D", "ConvLSTM3D", "GRU",
-                             "LSTM", "RNN", "SimpleRNN"},
+  return llvm::is_contained({"Bidirectional", "ConvLSTM1D", "ConvLSTM2D", "ConvLSTM3D", "CuDNNGRU",
+                             "CuDNNLSTM", "GRU", "LSTM", "RNN", "SimpleRNN"},
                             className);
 }
 

@@ -363,6 +363,8 @@ constexpr TensorFlowFunction kTensorFlowArithmetic[] = {
     {"math.erfinv", "x", tensorFlowUnary, "Erfinv"},
     {"math.bessel_i0", "x", tensorFlowUnary, "I0"},
     {"math.ndtri", "x", ndtri},
+    {"math.lgamma|lgamma", "x", importGammaFunction},
+    {"math.digamma|digamma", "x", importGammaFunction},
     {"math.sigmoid|sigmoid|nn.sigmoid", "x", tensorFlowUnary, "Sigmoid"},
     {"math.log_sigmoid", "x", tensorFlowUnary, "LogSigmoid"},
     {"math.softplus|nn.softplus", "features", tensorFlowUnary, "Softplus"},

@@ -137,6 +137,8 @@ const TensorFlowFunction *findTensorFlowFunction(llvm::StringRef name);
 
 /// Whole tensors of one kind and shape; null after an error.
 mlir::Value tensorFlowUnary(TensorFlowBuilder &b);
+/// lgamma or digamma, as the function is called.
+mlir::Value importGammaFunction(TensorFlowBuilder &b);
 /// `function` of two arguments where both are known integers, such as extents; null for others.
 mlir::Value combineIntegers(TensorFlowBuilder &b, llvm::StringRef first, llvm::StringRef second,
                             ExtentFn function);

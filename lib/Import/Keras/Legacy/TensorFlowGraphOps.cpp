@@ -52,6 +52,8 @@ constexpr GraphOperation kOperations[] = {
     {"Erfc", "math.erfc", "x", kNone},
     {"Erfinv", "math.erfinv", "x", kNone},
     {"Ndtri", "math.ndtri", "x", kNone},
+    {"Lgamma", "math.lgamma", "x", kNone},
+    {"Digamma", "math.digamma", "x", kNone},
     {"BesselI0", "math.bessel_i0", "x", kNone},
     {"Sigmoid", "math.sigmoid", "x", kNone},
     {"Softplus", "math.softplus", "features", kNone},

@@ -16,31 +16,6 @@ struct Placement {
   bool alignsCorners = false, halfPixels = true;
 };
 
-/// Where place `place` of `places` lies among `extent` elements
-/// (tensorflow/core/util/image_resizer_state.h).
-ResampleTable tableOfVersion1(bool isNearest, Placement placement, int64_t axis, int64_t extent,
-                              int64_t places) {
-  const float scale = placement.alignsCorners && places > 1 ? float(extent - 1) / float(places - 1)
-                                                            : float(extent) / float(places);
-  ResampleTable table;
-  table.axis = axis;
-  table.taps = isNearest ? 1 : 2;
-  for (int64_t place = 0; place < places; ++place) {
-    const float at = float(place) * scale;
-    if (isNearest) {
-      const auto index = int64_t(placement.alignsCorners ? std::round(at) : std::floor(at));
-      table.indices.push_back(std::min(index, extent - 1));
-      continue;
-    }
-    const float lower = std::floor(at), weight = at - lower;
-    table.indices.push_back(std::clamp<int64_t>(int64_t(lower), 0, extent - 1));
-    table.indices.push_back(std::clamp<int64_t>(int64_t(lower) + 1, 0, extent - 1));
-    table.weights.push_back(double(1.0f - weight));
-    table.weights.push_back(double(weight));
-  }
-  return table;
-}
-
 /// The size within the one that is asked for which keeps the ratio of height and width.
 void keepRatio(llvm::ArrayRef<int64_t> shape, llvm::SmallVectorImpl<int64_t> &size) {
   const float rows = float(size[0]) / float(shape[1]), columns = float(size[1]) / float(shape[2]);
@@ -74,12 +49,13 @@ Value resample(T &b, llvm::StringRef method, bool antialias, Placement placement
       if (!table)
         return b.error("'method' '" + method +
                        "' is not supported; expected bilinear, nearest, "
-                       "bicubic, area, lanczos3 or lanczos5");
+                       "bicubic, area, lanczos3, lanczos5, gaussian or mitchellcubic");
       tables.push_back(*table);
     } else {
       if (!isNearest && method != "bilinear")
         return b.error("with the places of TensorFlow 1 is supported with bilinear and nearest");
-      tables.push_back(tableOfVersion1(isNearest, placement, axis, extent, places));
+      tables.push_back(
+          interpolateAsVersion1(isNearest, placement.alignsCorners, axis, extent, places));
     }
   }
   return tables.empty() ? x : b.make<ResampleOp>(x, llvm::ArrayRef<ResampleTable>(tables));

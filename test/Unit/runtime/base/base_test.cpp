@@ -58,6 +58,17 @@ TEST(Memory, GrowsAndMoves) {
   EXPECT_NE(other.data(), nullptr);
 }
 
+TEST(Status, SaysHowMuchMemoryWasWanted) {
+  auto take = []() -> mpc_rt_status_t {
+    Buffer buffer;
+    reserve(buffer, uint64_t{1} << 62);
+    return MPC_RT_OK;
+  };
+  EXPECT_EQ(guard("work", take), MPC_RT_RESOURCE_EXHAUSTED);
+  EXPECT_STREQ(mpc_rt_last_error(),
+               "work: out of memory; 4611686018427387904 bytes were wanted; free some");
+}
+
 TEST(Status, KeepsExceptionsInside) {
   EXPECT_EQ(guard("work", []() -> mpc_rt_status_t { throw std::bad_alloc(); }),
             MPC_RT_RESOURCE_EXHAUSTED);

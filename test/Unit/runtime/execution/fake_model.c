@@ -3,10 +3,34 @@
  * A compiled model written by hand: one Dense layer (3 inputs, 2 outputs, relu) with a bfloat16
  * shadow of its kernel, momentum slots, a random state and a loss metric. "predict" runs the layer,
  * "train_step" adds 1 to the kernel, "evaluate" counts rows, "fail" fails. Built both into the test
- * and as a loadable libfake.so. */
+ * and as a loadable libfake.so; and as libraries of other versions of mpc-rt's headers: with
+ * FAKE_SMALLER structs end where the optional fields begin, with FAKE_LARGER they have a field
+ * more, of that value. */
 #include "mpc-rt/executable.h"
 
+#include <string.h>
+
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+typedef struct product_t {
+  mpc_rt_contract_call_t known;
+  uint64_t later;
+} product_t;
+#if defined(FAKE_SMALLER)
+/* What is behind is no part of the struct, whatever it holds. */
+#define PRODUCT_SIZE MPC_RT_CONTRACT_CALL_MINIMUM
+#define EXECUTABLE_SIZE MPC_RT_EXECUTABLE_MINIMUM
+#define LATER(product)                                                                             \
+  memset((char *)&(product) + PRODUCT_SIZE, 255, sizeof(product) - PRODUCT_SIZE)
+#elif defined(FAKE_LARGER)
+#define PRODUCT_SIZE sizeof(product_t)
+#define EXECUTABLE_SIZE sizeof(larger_t)
+#define LATER(product) ((product).later = FAKE_LARGER)
+#else
+#define PRODUCT_SIZE sizeof(mpc_rt_contract_call_t)
+#define EXECUTABLE_SIZE sizeof(mpc_rt_executable_t)
+#define LATER(product) ((product).later = 0)
+#endif
 
 static const int64_t kernel_dims[] = {3, 2}, bias_dims[] = {2}, state_dims[] = {2};
 static const int64_t x_dims[] = {MPC_RT_DYNAMIC, 3}, y_dims[] = {MPC_RT_DYNAMIC, 2};
@@ -62,8 +86,16 @@ static int32_t predict(const mpc_rt_call_t *call) {
                                           KERNEL,
                                           1,
                                           "dense"};
-  return call->services->contract(call->context, &dense, call->inputs[0], call->variables[KERNEL],
-                                  call->variables[BIAS], call->outputs[0], call->batch);
+  product_t product;
+  memset(&product, 0, sizeof product);
+  product.known.struct_size = PRODUCT_SIZE;
+  product.known.batch = call->batch;
+  product.known.lhs = call->inputs[0];
+  product.known.rhs = call->variables[KERNEL];
+  product.known.bias = call->variables[BIAS];
+  product.known.out = call->outputs[0];
+  LATER(product);
+  return call->services->contract(call->context, &dense, &product.known);
 }
 
 static int32_t train_step(const mpc_rt_call_t *call) {
@@ -132,32 +164,45 @@ static const mpc_rt_metric_info_t metrics[] = {{"loss", 0, 2, loss_states},
                                                {"twice", 2, 2, loss_states},
                                                {"parts", 2, 2, loss_states}};
 
-static const mpc_rt_executable_t executable = {sizeof(mpc_rt_executable_t),
-                                               MPC_RT_ABI_VERSION,
-                                               "fake",
-                                               "0",
-                                               "",
-                                               "{}",
-                                               COUNT(variables),
-                                               COUNT(entries),
-                                               COUNT(metrics),
-                                               COUNT(kernels),
-                                               variables,
-                                               entries,
-                                               metrics,
-                                               {kernels, 0, kernels},
-                                               kernel_names,
-                                               "",
-                                               "float32",
-                                               "",
-                                               NULL,
-                                               0,
-                                               1,
-                                               0,
-                                               0,
-                                               0};
+static const mpc_rt_kernel_table_t kernel_tables[] = {{MPC_RT_ISA_X86_64_V2, 0, kernels},
+                                                      {MPC_RT_ISA_X86_64_V4, 0, kernels}};
+
+typedef struct larger_t {
+  mpc_rt_executable_t known;
+  uint64_t later;
+} larger_t;
+
+static const larger_t executable = {{EXECUTABLE_SIZE,
+                                     MPC_RT_ABI_VERSION,
+                                     "fake",
+                                     "0",
+                                     "",
+                                     "{}",
+                                     COUNT(variables),
+                                     COUNT(entries),
+                                     COUNT(metrics),
+                                     COUNT(kernels),
+                                     variables,
+                                     entries,
+                                     metrics,
+                                     kernel_tables,
+                                     COUNT(kernel_tables),
+                                     sizeof(mpc_rt_services_t),
+                                     sizeof(mpc_rt_call_t),
+                                     0,
+                                     kernel_names,
+                                     "",
+                                     "float32",
+                                     "",
+                                     NULL,
+                                     0,
+                                     1,
+                                     0,
+                                     0,
+                                     0},
+                                    1};
 
 __attribute__((visibility("default"))) const mpc_rt_executable_t *
 mpc_rt_executable_query(uint32_t max_abi_version) {
-  return max_abi_version >= MPC_RT_ABI_VERSION ? &executable : 0;
+  return max_abi_version >= MPC_RT_ABI_VERSION ? &executable.known : 0;
 }

@@ -230,6 +230,8 @@ static void nothing(void *const *arguments, int64_t begin, int64_t end) {
 static const mpc_rt_kernel_fn kernels[] = {nothing};
 static const char *const kernel_names[] = {"nothing"};
 
+static const mpc_rt_kernel_table_t kernel_tables[] = {{MPC_RT_ISA_X86_64_V2, 0, kernels}};
+
 static const mpc_rt_executable_t executable = {
     sizeof(mpc_rt_executable_t),
     MPC_RT_ABI_VERSION,
@@ -245,7 +247,11 @@ static const mpc_rt_executable_t executable = {
     variables,
     entries,
     metrics,
-    {kernels, 0, 0},
+    kernel_tables,
+    COUNT(kernel_tables),
+    sizeof(mpc_rt_services_t),
+    sizeof(mpc_rt_call_t),
+    0,
     kernel_names,
     "",
     "float32",

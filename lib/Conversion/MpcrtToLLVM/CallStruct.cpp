@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// An op says which parts its call has; what it does not say is null.
+#include "CallStruct.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mpc;
+
+Value StackStruct::store(Emitter &emit, Block *prologue, size_t minimum, bool startsWithSize) {
+  llvm::sort(fields, [](auto &a, auto &b) { return a.first.offset < b.first.offset; });
+  size_t size = minimum;
+  if (!fields.empty())
+    size = std::max(size, fields.back().first.end());
+  constexpr size_t kWord = 8;
+  Emitter slots{OpBuilder::atBlockBegin(prologue), emit.loc};
+  Value memory =
+      LLVM::AllocaOp::create(slots.builder, emit.loc, emit.pointer(), emit.builder.getI64Type(),
+                             slots.i64(int64_t(llvm::divideCeil(size, kWord))));
+  auto write = [&](Value value, size_t offset) {
+    LLVM::StoreOp::create(emit.builder, emit.loc, value, emit.offset(memory, int64_t(offset)));
+  };
+  size_t next = 0; // behind what is written
+  if (startsWithSize) {
+    write(emit.i32(int64_t(size)), 0);
+    write(emit.i32(0), sizeof(uint32_t));
+    next = kWord;
+  }
+  Value null;
+  auto fillUpTo = [&](size_t end) {
+    for (; next < end; next += kWord) {
+      if (!null)
+        null = LLVM::ZeroOp::create(emit.builder, emit.loc, emit.pointer());
+      write(null, next);
+    }
+  };
+  for (auto &[field, value] : fields) {
+    fillUpTo(field.offset);
+    assert(next == field.offset && "fields are words");
+    write(value, field.offset);
+    next = field.end();
+  }
+  fillUpTo(size);
+  return memory;
+}
+
+namespace {
+/// Of one call.
+class CallWriter {
+public:
+  CallWriter(Emitter &emit, Value batch, Value kernel) : emit(emit), batch(batch), kernel(kernel) {}
+
+  void write(mpcrt::ContractOp op);
+  void write(mpcrt::ConvolveOp op);
+  void write(mpcrt::AttendOp op);
+  void write(mpcrt::AttendGradientOp op);
+
+  StackStruct fields;
+  size_t minimum = 0;
+
+private:
+  void set(CField field, Value buffer) {
+    if (buffer)
+      fields.set(field, emit.cast(buffer, emit.pointer()));
+  }
+  Emitter &emit;
+  Value batch, kernel;
+};
+} // namespace
+
+#define FIELD(name) MPC_C_FIELD(mpc_rt_contract_call_t, name)
+void CallWriter::write(mpcrt::ContractOp op) {
+  minimum = MPC_RT_CONTRACT_CALL_MINIMUM;
+  fields.set(FIELD(batch), batch);
+  set(FIELD(lhs), op.getLhs());
+  set(FIELD(rhs), op.getRhs());
+  set(FIELD(bias), op.getBias());
+  set(FIELD(out), op.getOut());
+  set(FIELD(largest), op.getLargest());
+  fields.set(FIELD(kernel), kernel);
+  set(FIELD(sums), op.getSums());
+  set(FIELD(where), op.getWhere());
+  set(FIELD(mask), op.getMask());
+  set(FIELD(gelu_at), op.getGeluAt());
+  set(FIELD(kept), op.getKept());
+  if (!op.getScale())
+    return;
+  set(FIELD(scale), op.getScale());
+  set(FIELD(zero), op.getZero());
+  set(FIELD(places), op.getPlaces());
+  set(FIELD(divisors), op.getDivisors());
+  auto scale = cast<ShapedType>(op.getScale().getType());
+  fields.set(FIELD(blocks), emit.i64(scale.getDimSize(op.getTransposeRhs() ? 1 : 0)));
+}
+#undef FIELD
+
+#define FIELD(name) MPC_C_FIELD(mpc_rt_convolve_call_t, name)
+void CallWriter::write(mpcrt::ConvolveOp op) {
+  minimum = MPC_RT_CONVOLVE_CALL_MINIMUM;
+  fields.set(FIELD(batch), batch);
+  set(FIELD(lhs), op.getLhs());
+  set(FIELD(rhs), op.getRhs());
+  set(FIELD(bias), op.getBias());
+  set(FIELD(out), op.getOut());
+}
+#undef FIELD
+
+#define FIELD(name) MPC_C_FIELD(mpc_rt_attend_call_t, name)
+void CallWriter::write(mpcrt::AttendOp op) {
+  minimum = MPC_RT_ATTEND_CALL_MINIMUM;
+  fields.set(FIELD(batch), batch);
+  set(FIELD(query), op.getQuery());
+  set(FIELD(key), op.getKey());
+  set(FIELD(value), op.getValue());
+  set(FIELD(out), op.getOut());
+  set(FIELD(log_sums), op.getLogSums());
+  set(FIELD(mask), op.getMask());
+  set(FIELD(kept), op.getKept());
+}
+
+void CallWriter::write(mpcrt::AttendGradientOp op) {
+  minimum = MPC_RT_ATTEND_CALL_MINIMUM;
+  fields.set(FIELD(batch), batch);
+  set(FIELD(query), op.getQuery());
+  set(FIELD(key), op.getKey());
+  set(FIELD(value), op.getValue());
+  set(FIELD(out), op.getOut());
+  set(FIELD(log_sums), op.getLogSums());
+  set(FIELD(mask), op.getMask());
+  set(FIELD(kept), op.getKept());
+  set(FIELD(cotangent), op.getCotangent());
+  set(FIELD(query_gradient), op.getQueryGradient());
+  set(FIELD(key_gradient), op.getKeyGradient());
+  set(FIELD(value_gradient), op.getValueGradient());
+}
+#undef FIELD
+
+Value mpc::storeCall(Emitter &emit, Block *prologue, mpcrt::ServiceCallOpInterface op, Value batch,
+                     Value kernel) {
+  CallWriter writer(emit, batch, kernel);
+  llvm::TypeSwitch<Operation *>(op)
+      .Case<mpcrt::ContractOp, mpcrt::ConvolveOp, mpcrt::AttendOp, mpcrt::AttendGradientOp>(
+          [&](auto call) { writer.write(call); });
+  return writer.fields.store(emit, prologue, writer.minimum, /*startsWithSize=*/true);
+}

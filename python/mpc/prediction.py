@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The loop of `Model.predict`."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING, Any, Optional
+
+import numpy as np
+
+from .arrays import as_dlpack, by_name, check_steps, check_target
+from .epochs import Epochs
+from .errors import InvalidArgumentError
+from .feeding import batch_of, batch_size_of, columns_of
+from .hooks import Hooks
+from .rows import Rows
+from .streams import Stream, check_stream, gives_own_memory, is_stream
+from .structure import pack
+
+if TYPE_CHECKING:
+    from .model import Entry, Model
+
+
+def _each_batch(model: "Model", entry: "Entry", data: Epochs, hooks: Hooks, place: Any) -> None:
+    """`place` gives the outputs of a batch, which begins at a row, as arrays to write."""
+    model.stop_predicting = False
+    hooks.call("on_predict_begin")
+    begin = 0
+    with closing(data.epoch()) as batches:  # type: ignore[type-var]
+        for index, batch in enumerate(batches):
+            hooks.call("on_predict_batch_begin", index)
+            outputs = place(begin, batch.rows)
+            model._run(entry, batch.inputs, outputs, batch.rows)
+            begin += batch.rows
+            hooks.call("on_predict_batch_end", index, logs={"outputs": pack(outputs, model.output_structure)})
+            if model.stop_predicting:
+                break
+    hooks.call("on_predict_end")
+
+
+def predict_rows(model: "Model", x: Any, batch_size: Optional[int], steps: Optional[int], out: Any, hooks: Any) -> list[Any]:
+    """Written into one array for each output."""
+    entry = model._entries["predict"]
+    columns = columns_of(model, entry, x)
+    size = batch_size_of(entry, batch_size, len(columns[0]))
+    rows = len(columns[0]) if steps is None else min(len(columns[0]), steps * size)
+    outputs: list[Any] = model._outputs(entry, rows)
+    if entry.fixed_batch:
+        outputs = [np.empty((rows, *output.shape[1:]), output.dtype) for output in outputs]
+    if out is not None:
+        targets = by_name(out, entry.outputs, model.output_names, "out")
+        outputs = [check_target(target, like, f"out '{name}'") for target, like, name in zip(targets, outputs, model.output_names)]
+    source = Rows(columns, size)
+    _each_batch(model, entry, Epochs(source, steps), hooks(steps or source.length), lambda begin, count: [output[begin : begin + count] for output in outputs])
+    return outputs
+
+
+def predict_stream(model: "Model", x: Any, steps: Optional[int], out: Any, hooks: Any) -> list[np.ndarray]:
+    if out is not None:
+        raise InvalidArgumentError("out is given, but how many rows a stream of batches has is not known; expected no out")
+    entry = model._entries["predict"]
+    check_stream(x, steps, "steps")
+    copy = not gives_own_memory(x)
+    data = Epochs(Stream(x, lambda item: batch_of(model, entry, item, copy=copy, has_targets=False)), steps)
+    parts: list[list[np.ndarray]] = []
+
+    def place(_: int, rows: int) -> list[np.ndarray]:
+        parts.append(model._outputs(entry, rows))
+        return parts[-1]
+
+    _each_batch(model, entry, data, hooks(data.steps), place)
+    if not parts:
+        return model._outputs(entry, 0)
+    return [np.concatenate(arrays) for arrays in zip(*parts)]
+
+
+def predict(model: "Model", x: Any, batch_size: Optional[int], steps: Any, dlpack: bool, out: Any, hooks: Any) -> Any:
+    """`hooks`: makes the callbacks' list, given the number of batches."""
+    if out is not None and dlpack:
+        raise InvalidArgumentError("out and dlpack are both given; expected one of them")
+    steps = check_steps(steps, "steps")
+    outputs = predict_stream(model, x, steps, out, hooks) if is_stream(x) else predict_rows(model, x, batch_size, steps, out, hooks)
+    if out is not None:
+        return out
+    return pack([as_dlpack(output) for output in outputs] if dlpack else outputs, model.output_structure)

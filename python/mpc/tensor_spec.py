@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What an input or output is: `model.inputs`, `model.outputs`."""
+
+from __future__ import annotations
+
+from typing import Any, Mapping, NamedTuple, Optional
+
+from .arrays import numpy_dtype
+
+
+class TensorSpec(NamedTuple):
+    """Its name, its shape (None: the batch) and the dtype that the model takes or gives."""
+
+    name: str
+    shape: tuple[Optional[int], ...]
+    dtype: Any
+
+
+def spec_of(tensor: Mapping[str, Any], name: str) -> TensorSpec:
+    return TensorSpec(name, tuple(tensor["shape"]), numpy_dtype(tensor["dtype"]))

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/drivers/cpu/contract/blocked_product_plan.h"
+
+#include <algorithm>
+
+namespace mpc::rt {
+
+// Fewer are computed sooner than another thread begins.
+static constexpr int64_t productsPerThread = 1 << 18;
+
+// Of a row of lhs that is read where it lies.
+static constexpr int64_t longestRow = 4096;
+
+int64_t BlockedLayout::threadsFor(const Contraction &shape) const {
+  const int64_t products = shape.batch * shape.m * shape.n * shape.k;
+  return std::clamp<int64_t>(products / productsPerThread, 1, team.threads());
+}
+
+// Few blocks are cut further until every thread has as many.
+BlockedLayout::Grid BlockedLayout::gridOf(const Contraction &shape, bool longRows) const {
+  const int64_t threads = threadsFor(shape);
+  // A kernel on the result reads other arrays where the block lies: long rows, which CPUs foresee.
+  // Each block of rows reads the packed columns of its block again, from the shared cache.
+  constexpr int64_t kernelColumns = 4096, sharedBytes = 4 << 20;
+  const int64_t columnBytes =
+      ceilDivide(shape.k, kernel.depth) * kernel.rhsStepBytes / kernel.columns;
+  const int64_t longest = std::min({shape.n, kernelColumns, sharedBytes / columnBytes});
+  const int64_t columns = longRows ? std::max(longest, kernel.blockColumns) : kernel.blockColumns;
+  const int64_t rows = std::max(kernel.blockRows * kernel.blockColumns / columns, kernel.rows);
+  Grid grid{Blocking::atMost(shape.m, rows, kernel.rows),
+            Blocking::atMost(shape.n, columns, kernel.columns)};
+  auto isEven = [&](const Grid &grid) {
+    int64_t blocks = shape.batch * grid.rows.count * grid.columns.count;
+    return blocks % threads == 0 || blocks >= 8 * threads;
+  };
+  if (isEven(grid))
+    return grid;
+  for (int64_t more = 1; more < threads; ++more) {
+    Grid narrower{grid.rows, Blocking::inParts(shape.n, grid.columns.count + more, kernel.columns)};
+    if (isEven(narrower))
+      return narrower;
+    Grid lower{Blocking::inParts(shape.m, grid.rows.count + more, kernel.rows), grid.columns};
+    if (isEven(lower))
+      return lower;
+  }
+  return grid;
+}
+
+bool BlockedLayout::readsLanes(const Contraction &shape) const {
+  const mpc_rt_dtype_t read = kernel.depth == 1 ? MPC_RT_FLOAT32 : MPC_RT_BFLOAT16;
+  const int64_t chunks = ceilDivide(stepsOf(shape.k), kernel.steps);
+  // Each piece may end with a part of a step, but only the last one does.
+  const bool areStepsWhole =
+      shape.k % (chunks == 1 ? lanePieces(shape).multiple : kernel.depth) == 0;
+  return !shape.transposeLhs && shape.lhs == read && !shape.roundsLhs && areStepsWhole;
+}
+
+// They are if packing costs more than their distances in memory do.
+bool BlockedLayout::mayReadLhsAsItLies(const Contraction &shape) const {
+  return readsLanes(shape) && shape.k * elementBytes(shape.lhs) <= longestRow &&
+         ceilDivide(stepsOf(shape.k), kernel.steps) <= mostPieces;
+}
+
+// They are if rhs is packed as a whole: sums then never leave the registers. Large results are
+// stored by longer rows, around the caches.
+bool BlockedLayout::readsLhsAsItLies(const Contraction &shape, bool rhsPacked,
+                                     const Result &result) const {
+  // With tiles not measured.
+  return &kernel != &amxBFloat16 && mayReadLhsAsItLies(shape) && rhsPacked &&
+         !(result.kernel && result.isConsumed) && !streamsResult(shape, result.out);
+}
+
+BlockedLayout::RhsPacking BlockedLayout::rhsPackingOf(const Contraction &shape, const Grid &grid,
+                                                      const Result &result) const {
+  if (shape.batch > 1 || shape.m <= kernel.blockRows)
+    return RhsPacking::byBlock;
+  const int64_t threads = threadsFor(shape);
+  const int64_t lhsBytes =
+      ceilDivide(shape.m, kernel.rows) * stepsOf(shape.k) * kernel.lhsStepBytes;
+  // Of few blocks of columns threads would pack the same; for strips of lhs, again and again.
+  const bool isOnce = grid.columns.count >= threads && lhsBytes <= stripBytes &&
+                      columnBytesOf(shape, grid) * threads <= stripBytes;
+  return packsOnce && isOnce && !readsLhsAsItLies(shape, /*rhsPacked=*/true, result)
+             ? RhsPacking::once
+             : RhsPacking::first;
+}
+
+int64_t BlockedLayout::columnBytesOf(const Contraction &shape, const Grid &grid) const {
+  return grid.columns.size / kernel.columns * stepsOf(shape.k) * kernel.rhsStepBytes;
+}
+
+bool BlockedLayout::packsRhsFirst(const Contraction &shape, const Result &result) const {
+  return rhsPackingOf(shape, gridOf(shape, hasOtherArrays(result)), result) == RhsPacking::first;
+}
+
+bool BlockedLayout::storesNothing(const Contraction &shape, const Result &result) const {
+  if (!result.kernel || !result.isConsumed || shape.accumulate)
+    return false;
+  const int64_t columns = std::min(gridOf(shape, /*longRows=*/true).columns.size, shape.n);
+  return columns * elementBytes(shape.out) <= static_cast<int64_t>(maximalRowBytes);
+}
+
+BlockedLayout::Panels BlockedLayout::panelsOf(const PanelOperand &side, const Blocking &blocks,
+                                              int64_t first, int64_t count) {
+  const int64_t unit = blocks.size / side.panelLanes;
+  const int64_t end = std::min((first + count) * unit, ceilDivide(side.lanes, side.panelLanes));
+  return {nullptr, first * unit, end - first * unit};
+}
+
+PanelOperand BlockedLayout::lhsOf(const Contraction &shape, const void *data) const {
+  bool contiguous = !shape.transposeLhs;
+  return {data,
+          shape.roundsLhs ? mpc_rt_dtype_t{MPC_RT_FLOAT32} : shape.lhs,
+          shape.m,
+          shape.k,
+          contiguous ? shape.k : shape.m,
+          contiguous,
+          kernel.rows,
+          kernel.lhsStepBytes,
+          kernel.depth,
+          kernel.packLhs[shape.lhs][contiguous],
+          !shape.roundsLhs               ? nullptr
+          : shape.lhs == MPC_RT_BFLOAT16 ? vectors.roundBFloat16
+                                         : vectors.roundFloat16};
+}
+
+PanelOperand BlockedLayout::rhsOf(const Contraction &shape, const void *data, bool narrow) const {
+  const PieceKernel &pieces = *kernel.pieces[narrow ? 1 : 0];
+  bool contiguous = shape.transposeRhs;
+  return {data,
+          shape.rhs,
+          shape.n,
+          shape.k,
+          contiguous ? shape.k : shape.n,
+          contiguous,
+          narrow ? pieces.columns : kernel.columns,
+          narrow ? kernel.rhsStepBytes / kernel.columns * pieces.columns : kernel.rhsStepBytes,
+          kernel.depth,
+          (narrow ? pieces.packRhs : kernel.packRhs)[shape.rhs][contiguous]};
+}
+
+bool BlockedLayout::multiplies(const Contraction &shape) const {
+  auto packs = [](PackTable packs, mpc_rt_dtype_t dtype) {
+    return dtype <= MPC_RT_FLOAT16 && packs[dtype][0];
+  };
+  return shape.k > 0 && packs(kernel.packLhs, shape.lhs) && packs(kernel.packRhs, shape.rhs) &&
+         shape.out <= MPC_RT_FLOAT16;
+}
+
+int64_t BlockedLayout::stepsOf(int64_t depth) const { return ceilDivide(depth, kernel.depth); }
+
+const uint8_t *BlockedLayout::chunkOf(const PanelOperand &side, const Panels &panels, int64_t chunk,
+                                      int64_t panel) const {
+  int64_t before = chunk * kernel.steps;
+  int64_t steps = std::min(kernel.steps, side.steps() - before);
+  return panels.data +
+         (before * panels.panels + (panel - panels.firstPanel) * steps) * side.stepBytes;
+}
+
+uint64_t BlockedLayout::packedBytes(const Contraction &shape) const {
+  return static_cast<uint64_t>(panelsOf(shape) * stepsOf(shape.k) *
+                               rhsOf(shape, nullptr, isNarrow(shape)).stepBytes);
+}
+
+bool BlockedLayout::isNarrow(const Contraction &shape) const {
+  return kernel.pieces[1] != kernel.pieces[0] && shape.batch == 1 &&
+         shape.n <= kernel.pieces[1]->columns;
+}
+
+} // namespace mpc::rt

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// How a blocked product goes about: what its two sources share.
+#ifndef MPC_RUNTIME_DRIVERS_CPU_CONTRACT_BLOCKED_PRODUCT_PLAN_H
+#define MPC_RUNTIME_DRIVERS_CPU_CONTRACT_BLOCKED_PRODUCT_PLAN_H
+
+#include "runtime/base/dtype.h"
+#include "runtime/drivers/cpu/contract/blocked_product.h"
+#include "runtime/drivers/cpu/kernels/work_blocks.h"
+
+#include <algorithm>
+#include <atomic>
+
+namespace mpc::rt {
+
+constexpr int64_t cacheLine = 64;
+// Of what is packed before blocks are multiplied, per operand: more than that is done in strips.
+constexpr int64_t stripBytes = 32 << 20;
+// Behind each row of sums, so that rows do not fall on the same few sets of the caches.
+constexpr int64_t sumPadding = 16;
+// Of one row of a block.
+constexpr size_t maximalRowBytes = 16384;
+
+inline int64_t elementBytes(mpc_rt_dtype_t dtype) { return static_cast<int64_t>(dtypeSize(dtype)); }
+
+inline uint32_t epilogueFlags(const Contraction &shape) {
+  return (shape.hasBias ? epilogueBias : 0u) | (shape.relu ? epilogueRelu : 0u) |
+         (shape.accumulate ? epilogueAccumulate : 0u);
+}
+
+// Threads do so with one number.
+inline void raise(std::atomic<uint32_t> &most, uint32_t own) {
+  uint32_t before = most.load(std::memory_order_relaxed);
+  while (before < own && !most.compare_exchange_weak(before, own, std::memory_order_relaxed)) {
+  }
+}
+
+// Chunks of a row of lhs that is read where it lies.
+constexpr int64_t mostPieces = 16;
+
+// A large result is written without reading what was there before, and without displacing what the
+// caches hold: by the time somebody reads it, it would have left them anyway.
+inline bool streamsResult(const Contraction &shape, const void *out) {
+  constexpr int64_t largeBytes = 4 << 20;
+  return !shape.accumulate && shape.n * elementBytes(shape.out) % 64 == 0 &&
+         static_cast<int64_t>(shape.outElements()) * elementBytes(shape.out) >= largeBytes &&
+         reinterpret_cast<uintptr_t>(out) % 64 == 0;
+}
+
+// An extent cut into `count` blocks of `size`, the last one smaller.
+struct BlockedLayout::Blocking {
+  int64_t count, size;
+  static Blocking atMost(int64_t extent, int64_t most, int64_t unit) {
+    return inParts(extent, ceilDivide(extent, most), unit);
+  }
+  static Blocking inParts(int64_t extent, int64_t parts, int64_t unit) {
+    int64_t size = ceilDivide(ceilDivide(extent, parts), unit) * unit;
+    return {ceilDivide(extent, size), size};
+  }
+};
+
+struct BlockedLayout::Grid {
+  Blocking rows, columns;
+};
+
+// How a product is computed.
+struct BlockedProduct::Plan {
+  Grid grid;
+  RhsPacking rhsPacking = RhsPacking::none;
+  bool lhsAsItLies = false;
+  bool lhsFirst = false;                 // lhs is packed before blocks are multiplied
+  int64_t rowStrip = 0, columnStrip = 0; // blocks whose operands are packed at a time
+};
+
+struct BlockedProduct::Block {
+  PanelOperand lhs, rhs;
+  Panels lhsPanels, rhsPanels; // without data: the block packs what it reads
+  RhsPacking rhsPacking;
+  int64_t batch, row = 0, rows = 0, column = 0, columns = 0;
+  float *rhsSums = nullptr; // of what the block packs
+};
+
+} // namespace mpc::rt
+
+#endif

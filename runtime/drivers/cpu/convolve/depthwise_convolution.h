@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Convolutions of each channel with a filter of its own, and their gradients, on channels-last
+// images, row by row: rows are widened to float32 when the first window meets them, and kept until
+// the last one has. Sums are float32 sums, whose order does not depend on the number of threads;
+// those of a filter's gradient are taken over parts of the batch, and then added up.
+#ifndef MPC_RUNTIME_DRIVERS_CPU_CONVOLVE_DEPTHWISE_CONVOLUTION_H
+#define MPC_RUNTIME_DRIVERS_CPU_CONVOLVE_DEPTHWISE_CONVOLUTION_H
+
+#include "runtime/base/memory.h"
+#include "runtime/drivers/convolution.h"
+#include "runtime/drivers/cpu/convolve/depthwise_kernels.h"
+#include "runtime/drivers/cpu/convolve/depthwise_strips.h"
+#include "runtime/threads/thread_team.h"
+
+#include <vector>
+
+namespace mpc::rt {
+
+class DepthwiseConvolution {
+public:
+  // Whether each channel has one filter, of one or two dimensions, in float32 or 16 bits.
+  static bool multiplies(const DepthwiseKernels &kernels, const Convolution &shape);
+  // Whether it does, and all places of a row lie in strips, which share what their windows meet;
+  // not of a filter's gradient.
+  static bool isInStrips(const DepthwiseKernels &kernels, const Convolution &shape);
+
+  DepthwiseConvolution(ThreadTeam &team, const DepthwiseKernels &kernels, const Convolution &shape);
+  // Operands and result as mpc_rt_convolution_t orders them.
+  void run(const void *lhs, const void *rhs, const void *bias, void *out);
+  uint64_t bytes() const { return scratch.size() + partSums.size(); }
+
+private:
+  // Images or outputs: rows of a sample, places of a row.
+  struct Extent {
+    int64_t rows, places;
+    mpc_rt_dtype_t dtype;
+  };
+  // A row that windows meet, and the row of the filter that it meets there.
+  struct RowTap {
+    int64_t tap, source;
+  };
+  // Channels that a thread takes together.
+  struct Group {
+    int64_t first, channels, vectors;
+  };
+  // Rows of a sample, for the channels of a group, which give way to those `kept` behind them.
+  struct Ring {
+    const Extent *extent;
+    int64_t kept;
+    float *memory;
+    std::vector<int64_t> held;
+  };
+  // A thread's own.
+  struct Workspace {
+    Ring lhs, rhs; // rhs: the outputs, of a filter's gradient
+    float *filter, *bias, *sums;
+    std::vector<const float *> rows, weights, next;
+    std::vector<bool> holdsFilter; // by group
+  };
+
+  Group groupAt(int64_t index) const;
+  int64_t lanesOf(const Group &group) const { return group.vectors * kernels.lanes; }
+  bool isRead(const Extent &extent) const; // as it lies in memory
+  int64_t strideOf(const Extent &extent) const;
+  void planRows();
+  void makeWorkspaces();
+  const float *rowOf(Ring &ring, const void *data, int64_t sample, int64_t row,
+                     const Group &group) const;
+  void widenFilter(Workspace &own, const void *filter, const void *bias, const Group &group) const;
+  void multiplyBand(Workspace &own, const void *lhs, const void *rhs, const void *bias, void *out,
+                    int64_t sample, int64_t band, const Group &group) const;
+  // Of a row of `data` from `place` on, with each output what lies `step` places further.
+  void fetch(DepthwiseCorrelation &correlation, const void *data, mpc_rt_dtype_t dtype,
+             int64_t place, int64_t step, const Group &group) const;
+  void correlatePart(Workspace &own, const void *lhs, const void *rhs, int64_t part,
+                     const Group &group) const;
+  void sumParts(void *out) const;
+
+  ThreadTeam &team;
+  const DepthwiseKernels &kernels;
+  const Convolution shape;
+  const bool toFilter;
+  Extent from, to; // what windows meet; for each of them: the result, or the outputs
+  int64_t taps, padded, groupChannels, groups, bands = 1, parts = 1, ringRows = 1;
+  std::vector<std::vector<RowTap>> rowTaps; // by row of `to`
+  // Of large images: sources of the next row of `to` that this one does not meet.
+  std::vector<std::vector<int64_t>> fetchedRows;
+  DepthwiseCover cover;                // of the places in a row
+  std::vector<DepthwiseTap> tapsInRow; // of a filter's gradient
+  std::vector<Workspace> workspaces;
+  Buffer scratch, partSums;
+};
+
+} // namespace mpc::rt
+
+#endif

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The inner loops of depthwise convolutions, written once and compiled once per ISA level, on rows
+// of places in float32 whose channels are padded to whole vectors.
+#ifndef MPC_RUNTIME_DRIVERS_CPU_CONVOLVE_DEPTHWISE_KERNELS_H
+#define MPC_RUNTIME_DRIVERS_CPU_CONVOLVE_DEPTHWISE_KERNELS_H
+
+#include <stdint.h>
+
+namespace mpc::rt {
+
+// What the windows of a row of the result meet: the rows of the images, with the rows of the filter
+// that they meet there. Strides are elements from place to place. Weights are packed: of each
+// vector of channels `weightsOfVector` vectors, tap by tap of the whole filter.
+struct DepthwiseRows {
+  const float *const *rows, *const *weights;
+  int64_t rowCount, rowStride, weightsOfVector;
+  float *result;
+  int64_t resultStride;
+  // Rows that the next row of the result meets first, to be fetched meanwhile.
+  const float *const *next;
+  int64_t nextCount;
+};
+
+// result[places[i]] = sum over rows r and taps t of rows[r][sources[i] + distances[t]] *
+// weights[r][taps[t]], i < count.
+struct DepthwiseWindows {
+  const int64_t *places, *sources;
+  int64_t count;
+  const int64_t *taps, *distances;
+  int64_t tapCount;
+};
+
+// Four places of the result at a time, `placeStep` apart, whose windows share sources: from each to
+// the next they move by `stride` sources. The taps of a window are firstTap, firstTap + tapStep,
+// ... for its sources from the first one on, or if `reversed` from the last one back.
+struct DepthwiseForm {
+  int64_t taps, stride, firstTap, tapStep, placeStep;
+  bool reversed;
+};
+constexpr int64_t placesOfStrip = 4;
+// From the result's `place` on, and of the sources from `source` on, of which those from `begin` to
+// `end` exist: the others, counted from `source`, lie beside the row.
+struct DepthwiseStrip {
+  int64_t place, source, begin, end;
+};
+
+// What a tap meets in a row: the outputs [first, end) do, and output o the image at `source + o *
+// step`.
+struct DepthwiseTap {
+  int64_t first, end, source;
+};
+
+// sums[t] += sum over outputs o of tap t of images[source + o * step] * outputs[o].
+struct DepthwiseCorrelation {
+  const DepthwiseTap *taps;
+  int64_t tapCount, step;
+  const float *images, *outputs;
+  int64_t imageStride, outputStride;
+  float *sums;
+  int64_t sumStride;
+  // What is met later, to be fetched meanwhile: a line with each output, so many bytes from the one
+  // before, and with each vector.
+  const uint8_t *next;
+  int64_t nextPlaceBytes, nextVectorBytes;
+};
+
+struct DepthwiseKernels {
+  int64_t lanes; // of a vector
+  // `channels` elements of each place become float32, what is left of a vector 0. By dtype, as the
+  // next one.
+  void (*widen[3])(const void *from, int64_t fromStride, int64_t places, int64_t channels,
+                   float *to, int64_t stride);
+  // out = round(activation(round(round(sum) + bias))) for the channels of each place; bias is null
+  // where there is none.
+  void (*finish[3])(const float *sums, int64_t stride, int64_t places, int64_t channels,
+                    const float *bias, bool relu, void *out, int64_t outStride);
+  // For so many vectors of channels.
+  void (*multiply)(const DepthwiseWindows &windows, const DepthwiseRows &rows, int64_t vectors);
+  void (*multiplyStrips)(const DepthwiseForm &form, const DepthwiseStrip *strips, int64_t count,
+                         const DepthwiseRows &rows, int64_t vectors);
+  bool (*hasStrips)(const DepthwiseForm &form); // whether multiplyStrips() knows it
+  void (*correlate)(const DepthwiseCorrelation &correlation, int64_t vectors);
+};
+
+// `isa` is an mpc_rt_isa_t that this CPU has.
+const DepthwiseKernels &depthwiseKernels(int isa) noexcept;
+
+} // namespace mpc::rt
+
+#endif

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What lies where along one dimension when each place of a wide operand (many channels) meets all
+// taps of a filter, and so some places of a narrow one (few).
+#ifndef MPC_RUNTIME_DRIVERS_CPU_CONVOLVE_SCATTERED_AXIS_H
+#define MPC_RUNTIME_DRIVERS_CPU_CONVOLVE_SCATTERED_AXIS_H
+
+#include "runtime/drivers/convolution.h"
+
+#include <vector>
+
+namespace mpc::rt {
+
+// Wide place p and tap t meet the narrow place p * stride + offsets[t], where there is one.
+struct ScatteredAxis {
+  int64_t wide, narrow, stride;
+  std::vector<int64_t> offsets;
+  int64_t least, most; // of them
+};
+
+// Of the gradient of an input the images are the narrow operand, otherwise the outputs, which then
+// lie next to each other where windows do (strides of 1).
+ScatteredAxis scatteredAxis(const Convolution &shape, size_t d);
+
+} // namespace mpc::rt
+
+#endif

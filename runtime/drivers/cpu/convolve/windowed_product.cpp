@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/drivers/cpu/convolve/windowed_product.h"
+#include "runtime/drivers/cpu/kernels/line_fetcher.h"
+#include "runtime/drivers/cpu/kernels/work_blocks.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace mpc::rt {
+namespace {
+
+// Of the images and results that a thread goes through once per panel of the filter.
+constexpr int64_t blockOfSamplesBytes = 256 << 10;
+
+int64_t join(const Convolution::Extents &extents, int64_t outer, int64_t row, int64_t place) {
+  return (outer * extents[1] + row) * extents[2] + place;
+}
+
+} // namespace
+
+bool WindowedProduct::multiplies(const MicroKernel &kernel, const Convolution &c) {
+  return c.groups == 1 && depthOf(c) % kernel.pieces[0]->multiple == 0 &&
+         c.direction != MPC_RT_CONVOLUTION_FILTER_GRADIENT && c.rhs <= MPC_RT_FLOAT16 &&
+         kernel.pieces[0]->packRhs[c.rhs][0] && c.out <= MPC_RT_FLOAT16;
+}
+
+WindowedProduct::WindowedProduct(ThreadTeam &team, const VectorKernels &vectors,
+                                 const MicroKernel &micro, const Convolution &shape)
+    : team(team), vectors(vectors), shape(shape), micro(micro),
+      kernel(pieceKernelFor(micro, shape.outColumns())), depth(depthOf(shape)),
+      columns(shape.outColumns()), panels(ceilDivide(columns, kernel.columns)),
+      steps(ceilDivide(depth, micro.depth)), panelBytes(steps * kernel.columns * kernel.laneBytes),
+      lhsBytes(kernel.laneBytes / micro.depth),
+      sources(shape.toImages() ? shape.outputs : shape.images),
+      results(shape.toImages() ? shape.images : shape.outputs), workspaces(team.threads()) {
+  makeClasses();
+}
+
+void WindowedProduct::makeClasses() {
+  for (size_t d = 0; d < 3; ++d)
+    along[d] = windowClasses(shape, d);
+  for (const WindowClass &outer : along[0])
+    for (const WindowClass &row : along[1])
+      for (const WindowClass &place : along[2]) {
+        Class all{{&outer, &row, &place}, {}, 0};
+        all.places =
+            static_cast<int64_t>(outer.places.size() * row.places.size() * place.places.size());
+        for (size_t i = 0; i < outer.taps.size(); ++i)
+          for (size_t j = 0; j < row.taps.size(); ++j)
+            for (size_t k = 0; k < place.taps.size(); ++k)
+              all.taps.push_back(
+                  {join(sources, outer.distances[i], row.distances[j], place.distances[k]) * depth *
+                       lhsBytes,
+                   join(shape.kernel, outer.taps[i], row.taps[j], place.taps[k]) * panels *
+                       panelBytes});
+        classes.push_back(std::move(all));
+      }
+}
+
+uint64_t WindowedProduct::filterBytes() const {
+  return static_cast<uint64_t>(Convolution::product(shape.kernel) * panels * panelBytes);
+}
+
+void WindowedProduct::packFilter(const void *filter, void *to) const {
+  const bool contiguous = shape.toImages(); // [taps, channels, filters]: k is what comes last
+  const PackPanels pack = kernel.packRhs[shape.rhs][contiguous];
+  team.forRange(Convolution::product(shape.kernel), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t tap = begin; tap < end; ++tap)
+      pack({at(filter, tap * depth * columns, shape.rhs), shape.filters, columns, depth}, panels,
+           steps, static_cast<uint8_t *>(to) + tap * panels * panelBytes);
+  });
+}
+
+void WindowedProduct::run(const void *lhs, const void *packedFilter, const float *bias, void *out,
+                          int64_t samples) {
+  const int64_t threads = team.threads();
+  const int64_t sampleBytes =
+      Convolution::product(sources) * depth * lhsBytes +
+      Convolution::product(results) * columns * static_cast<int64_t>(dtypeSize(shape.out));
+  const int64_t block =
+      std::clamp<int64_t>(blockOfSamplesBytes / sampleBytes, 1, ceilDivide(samples, threads));
+  const int64_t blocks = ceilDivide(samples, block);
+  // Few samples: threads share one, by panels, so that each reads a part of the filter only, or the
+  // rows of each class.
+  const int64_t parts = blocks >= threads ? 1 : threads;
+  const bool byPanels = panels >= parts;
+  size_t places = 0, taps = 0;
+  for (const Class &each : classes) {
+    places += static_cast<size_t>(each.places * block);
+    taps = std::max(taps, each.taps.size());
+  }
+  for (Workspace &own : workspaces) { // here: a thread of a team cannot fail
+    own.lanes.reserve(places);
+    own.rows.reserve(places);
+    own.pieces.reserve(taps);
+  }
+  team.forRange(threads, 1, [&](int64_t firstSlot, int64_t lastSlot) {
+    alignas(64) uint8_t state[microKernelStateBytes];
+    micro.enter(state);
+    for (int64_t slot = firstSlot; slot < lastSlot; ++slot)
+      for (int64_t i = blocks * parts * slot / threads; i < blocks * parts * (slot + 1) / threads;
+           ++i) {
+        Workspace &own = workspaces[static_cast<size_t>(slot)];
+        const int64_t first = i / parts * block, part = i % parts;
+        const int64_t count = std::min(block, samples - first);
+        collect(static_cast<const uint8_t *>(lhs), first, count, own);
+        // The panel stays in the cache for all classes, of which small images have many.
+        const int64_t firstPanel = byPanels ? panels * part / parts : 0;
+        const int64_t lastPanel = byPanels ? panels * (part + 1) / parts : panels;
+        // Of the lanes of a class, from `lane` on.
+        auto laneRange = [&](const Class &each, int64_t lane) {
+          const int64_t rows = each.places * count, tiles = ceilDivide(rows, kernel.rows);
+          if (byPanels)
+            return std::pair(lane, lane + rows);
+          return std::pair(lane + tiles * part / parts * kernel.rows,
+                           lane + std::min(tiles * (part + 1) / parts * kernel.rows, rows));
+        };
+        for (int64_t panel = firstPanel; panel < lastPanel; ++panel) {
+          int64_t lane = 0;
+          for (const Class &each : classes) {
+            const auto [begin, end] = laneRange(each, lane);
+            lane += each.places * count;
+            if (!isZero(each))
+              multiply(each, panel, own, begin, end, static_cast<const uint8_t *>(packedFilter),
+                       bias, out);
+            else if (panel == firstPanel)
+              fillZeros(own, begin, end, panel, lastPanel, out);
+          }
+        }
+      }
+    micro.leave(state);
+  });
+}
+
+void WindowedProduct::collect(const uint8_t *lhs, int64_t first, int64_t samples,
+                              Workspace &own) const {
+  own.lanes.clear();
+  own.rows.clear();
+  for (const Class &each : classes)
+    collect(each, lhs, first, samples, own);
+}
+
+void WindowedProduct::collect(const Class &places, const uint8_t *lhs, int64_t first,
+                              int64_t samples, Workspace &own) const {
+  const auto &[outer, row, place] = places.along;
+  for (int64_t sample = first; sample < first + samples; ++sample)
+    for (size_t i = 0; i < outer->places.size(); ++i)
+      for (size_t j = 0; j < row->places.size(); ++j)
+        for (size_t k = 0; k < place->places.size(); ++k) {
+          const int64_t source =
+              sample * Convolution::product(sources) +
+              join(sources, outer->sources[i], row->sources[j], place->sources[k]);
+          own.lanes.push_back(lhs + source * depth * lhsBytes);
+          own.rows.push_back(sample * Convolution::product(results) +
+                             join(results, outer->places[i], row->places[j], place->places[k]));
+        }
+}
+
+// Row by row, as memory lies, instead of panel by panel.
+void WindowedProduct::fillZeros(const Workspace &own, int64_t begin, int64_t end,
+                                int64_t firstPanel, int64_t lastPanel, void *out) const {
+  const int64_t outBytes = static_cast<int64_t>(dtypeSize(shape.out));
+  const int64_t first = firstPanel * kernel.columns;
+  const int64_t last = std::min(lastPanel * kernel.columns, columns);
+  for (int64_t row = begin; row < end; ++row)
+    std::memset(static_cast<uint8_t *>(out) +
+                    (own.rows[static_cast<size_t>(row)] * columns + first) * outBytes,
+                0, static_cast<size_t>((last - first) * outBytes));
+}
+
+void WindowedProduct::multiply(const Class &places, int64_t panel, Workspace &own, int64_t begin,
+                               int64_t end, const uint8_t *filter, const float *bias,
+                               void *out) const {
+  const EpilogueRow finish = vectors.epilogue[shape.out][(shape.hasBias ? epilogueBias : 0u) |
+                                                         (shape.relu ? epilogueRelu : 0u)];
+  const int64_t column = panel * kernel.columns;
+  own.pieces.clear();
+  for (const Class::Tap &tap : places.taps)
+    own.pieces.push_back({tap.lhs, filter + tap.rhs + panel * panelBytes, steps});
+  alignas(64) float sums[mostPieceSums];
+  PieceTile tile = {};
+  tile.lhsStepBytes = kernel.laneBytes;
+  tile.lastStepBytes = (depth - (steps - 1) * micro.depth) * lhsBytes;
+  tile.pieces = own.pieces.data();
+  tile.count = static_cast<int64_t>(own.pieces.size());
+  tile.sums = sums;
+  tile.sumStride = kernel.columns;
+  tile.first = true;
+  const int64_t outBytes = static_cast<int64_t>(dtypeSize(shape.out));
+  const int64_t count = std::min(kernel.columns, columns - column);
+  const float *panelBias = bias ? bias + column : nullptr;
+  uint8_t *targets[mostPieceRows];
+  for (int64_t row = begin; row < end; row += kernel.rows) {
+    tile.rows = std::min(kernel.rows, end - row);
+    tile.lanes = own.lanes.data() + row;
+    for (int64_t i = 0; i < tile.rows; ++i) {
+      targets[i] = static_cast<uint8_t *>(out) +
+                   (own.rows[static_cast<size_t>(row + i)] * columns + column) * outBytes;
+      fetchLines(targets[i], count * outBytes);
+    }
+    kernel.multiply(tile);
+    for (int64_t i = 0; i < tile.rows; ++i)
+      finish(sums + i * kernel.columns, panelBias, targets[i], static_cast<size_t>(count));
+  }
+}
+
+} // namespace mpc::rt

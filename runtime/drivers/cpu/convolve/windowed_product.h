@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The places that meet the same taps as lanes of a micro-kernel. Nothing is gathered in memory.
+// Sums are float32 sums, whose order depends neither on the batch nor on the number of threads.
+#ifndef MPC_RUNTIME_DRIVERS_CPU_CONVOLVE_WINDOWED_PRODUCT_H
+#define MPC_RUNTIME_DRIVERS_CPU_CONVOLVE_WINDOWED_PRODUCT_H
+
+#include "runtime/base/vector_kernels.h"
+#include "runtime/drivers/convolution.h"
+#include "runtime/drivers/cpu/convolve/image_product.h"
+#include "runtime/drivers/cpu/convolve/windows.h"
+#include "runtime/drivers/cpu/kernels/micro_kernel.h"
+#include "runtime/threads/thread_team.h"
+
+#include <vector>
+
+namespace mpc::rt {
+
+class WindowedProduct final : public ImageProduct {
+public:
+  // Whether the kernel reads lhs, of the dtype that it packs, where it lies.
+  static bool multiplies(const MicroKernel &kernel, const Convolution &shape);
+
+  WindowedProduct(ThreadTeam &team, const VectorKernels &vectors, const MicroKernel &kernel,
+                  const Convolution &shape);
+
+  const void *filterLayout() const override { return &kernel; }
+  uint64_t filterBytes() const override;
+  void packFilter(const void *filter, void *to) const override;
+  void run(const void *lhs, const void *packedFilter, const float *bias, void *out,
+           int64_t samples) override;
+  uint64_t bytes() const override { return 0; }
+
+private:
+  // What one thread computes at a time, class after class: where lanes start, and the rows of the
+  // result that they are.
+  struct Workspace {
+    std::vector<const uint8_t *> lanes;
+    std::vector<int64_t> rows;
+    std::vector<Piece> pieces;
+  };
+  // Places that meet the same taps.
+  struct Class {
+    std::array<const WindowClass *, 3> along;
+    struct Tap {
+      int64_t lhs, rhs; // bytes from where a lane starts, and from where the filter does
+    };
+    std::vector<Tap> taps;
+    int64_t places; // of one sample
+  };
+  void makeClasses();
+  // All classes of so many samples.
+  void collect(const uint8_t *lhs, int64_t first, int64_t samples, Workspace &own) const;
+  void collect(const Class &places, const uint8_t *lhs, int64_t first, int64_t samples,
+               Workspace &own) const;
+  // Places that meet nothing, of a strided gradient most of them.
+  bool isZero(const Class &places) const { return places.taps.empty() && !shape.hasBias; }
+  void fillZeros(const Workspace &own, int64_t begin, int64_t end, int64_t firstPanel,
+                 int64_t lastPanel, void *out) const;
+  // A panel of the filter by the lanes [begin, end), which are of one class.
+  void multiply(const Class &places, int64_t panel, Workspace &own, int64_t begin, int64_t end,
+                const uint8_t *filter, const float *bias, void *out) const;
+
+  ThreadTeam &team;
+  const VectorKernels &vectors;
+  const Convolution shape;
+  const MicroKernel &micro;
+  const PieceKernel &kernel;
+  const int64_t depth, columns;            // k of a tap, columns of the result
+  const int64_t panels, steps, panelBytes; // of a tap
+  const int64_t lhsBytes;                  // of an element
+  const Convolution::Extents sources, results;
+  std::array<std::vector<WindowClass>, 3> along;
+  std::vector<Class> classes;
+  std::vector<Workspace> workspaces; // a thread's own
+};
+
+} // namespace mpc::rt
+
+#endif

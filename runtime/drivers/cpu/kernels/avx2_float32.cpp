@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// float32 on AVX2 and FMA: 6 rows by two vectors of columns, whose 12 sums leave room for a row of
+// columns and a factor in the 16 registers. A step is one k. 16-bit operands are widened while they
+// are packed.
+#include "runtime/drivers/cpu/kernels/vector_panels.h"
+
+namespace mpc::rt {
+namespace {
+
+// As vector_panels.h wants them.
+struct Vectors256 {
+  using Sums = __m256;
+  using Words = __m256i;
+  // A step is so short that lines of several are spread over the groups of rows that read them.
+  static constexpr int64_t lanes = 8, panelRows = 6, panelColumns = 16, fetchingSteps = 4;
+  static constexpr bool masksLoads = false;
+  static Sums zero() { return _mm256_setzero_ps(); }
+  static Sums load(const float *from) { return _mm256_load_ps(from); }
+  static void store(float *to, Sums sums) { _mm256_store_ps(to, sums); }
+  static Words loadWords(const void *from) {
+    return _mm256_load_si256(static_cast<const __m256i *>(from));
+  }
+  static Words noWords() { return _mm256_setzero_si256(); }
+  static Words broadcast(int32_t word) { return _mm256_set1_epi32(word); }
+  static void transpose(Words (&lines)[lanes]) {
+    Words pairs[lanes], quads[lanes];
+    for (int i = 0; i < lanes; i += 2) {
+      pairs[i] = _mm256_unpacklo_epi32(lines[i], lines[i + 1]);
+      pairs[i + 1] = _mm256_unpackhi_epi32(lines[i], lines[i + 1]);
+    }
+    for (int i = 0; i < lanes; i += 4)
+      for (int half = 0; half < 2; ++half) {
+        quads[i + 2 * half] = _mm256_unpacklo_epi64(pairs[i + half], pairs[i + 2 + half]);
+        quads[i + 2 * half + 1] = _mm256_unpackhi_epi64(pairs[i + half], pairs[i + 2 + half]);
+      }
+    // quads[4 * g + c] holds, in its half h, column 4 * h + c of the rows 4 * g to 4 * g + 3.
+    for (int c = 0; c < 4; ++c) {
+      lines[c] = _mm256_permute2x128_si256(quads[c], quads[4 + c], 0x20);
+      lines[4 + c] = _mm256_permute2x128_si256(quads[c], quads[4 + c], 0x31);
+    }
+  }
+  // Stores the first `count` lanes, or all where more steps follow, which overwrite what is too
+  // much.
+  template <int64_t count> static void storeLanes(int32_t *to, Words values, bool moreFollow) {
+    if (count >= lanes || moreFollow)
+      _mm256_storeu_si256(reinterpret_cast<__m256i *>(to), values);
+    else
+      __builtin_memcpy(to, &values, static_cast<size_t>(count) * sizeof(int32_t));
+  }
+};
+
+// Reads no more than the first `count` of eight elements; the others are zeros.
+struct Float32 {
+  using Storage = float;
+  static __m256i load(const float *from, int64_t count) {
+    if (count >= Vectors256::lanes)
+      return _mm256_loadu_si256(reinterpret_cast<const __m256i *>(from));
+    const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    return _mm256_maskload_epi32(reinterpret_cast<const int *>(from),
+                                 _mm256_cmpgt_epi32(_mm256_set1_epi32(int(count)), lane));
+  }
+};
+
+inline __m128i loadHalves(const uint16_t *from, int64_t count) {
+  if (count >= Vectors256::lanes)
+    return _mm_loadu_si128(reinterpret_cast<const __m128i *>(from));
+  __m128i halves = _mm_setzero_si128();
+  if (count > 0)
+    __builtin_memcpy(&halves, from, static_cast<size_t>(count) * sizeof *from);
+  return halves;
+}
+
+struct BFloat16 {
+  using Storage = uint16_t;
+  static __m256i load(const uint16_t *from, int64_t count) {
+    return _mm256_slli_epi32(_mm256_cvtepu16_epi32(loadHalves(from, count)), 16);
+  }
+};
+
+struct Float16 {
+  using Storage = uint16_t;
+  static __m256i load(const uint16_t *from, int64_t count) {
+    return _mm256_castps_si256(_mm256_cvtph_ps(loadHalves(from, count)));
+  }
+};
+
+// How an operand's elements become float32; the rest is the same for all of them.
+template <typename Element> struct Widened : Vectors256 {
+  static constexpr int64_t depth = 1;
+  using Storage = typename Element::Storage;
+  static Words alongDepth(const Storage *from, int64_t count) { return Element::load(from, count); }
+  static Words acrossDepth(const Storage *from, int64_t, int64_t count, int64_t existing) {
+    return Element::load(from, count > 0 ? existing : 0);
+  }
+};
+
+struct Step : Vectors256 {
+  static constexpr int64_t depth = 1;
+  static Sums add(Sums sums, Words factors, Words row) {
+    return _mm256_fmadd_ps(_mm256_castsi256_ps(factors), _mm256_castsi256_ps(row), sums);
+  }
+};
+
+template <int64_t width> struct Packs {
+  static constexpr PackPanels of[3][2] = {
+      {packAcrossDepth<Widened<Float32>, width>, packAlongDepth<Widened<Float32>, width>},
+      {packAcrossDepth<Widened<BFloat16>, width>, packAlongDepth<Widened<BFloat16>, width>},
+      {packAcrossDepth<Widened<Float16>, width>, packAlongDepth<Widened<Float16>, width>}};
+};
+
+constexpr int64_t manyColumns = Vectors256::panelColumns, fewColumns = Vectors256::lanes;
+constexpr PieceKernel ofManyColumns = pieceKernel<Step, Packs, manyColumns>(UpTo6{});
+constexpr PieceKernel ofFewColumns = pieceKernel<Step, Packs, fewColumns>(UpTo12{});
+
+} // namespace
+
+// For a second-level cache of 512 KiB (Zen 3, docs/decisions/0067).
+const MicroKernel avx2Float32 = {"avx2_float32",
+                                 Vectors256::panelRows,
+                                 Vectors256::panelColumns,
+                                 /*depth=*/1,
+                                 Vectors256::panelRows *stepBytesPerLane,
+                                 Vectors256::panelColumns *stepBytesPerLane,
+                                 /*steps=*/256,
+                                 /*blockRows=*/384,
+                                 /*blockColumns=*/256,
+                                 /*groupPanels=*/4,
+                                 Packs<Vectors256::panelRows>::of,
+                                 Packs<Vectors256::panelColumns>::of,
+                                 nothing,
+                                 nothing,
+                                 multiplyPanels<Step>,
+                                 {&ofManyColumns, &ofFewColumns}};
+
+} // namespace mpc::rt

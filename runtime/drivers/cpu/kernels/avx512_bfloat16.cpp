@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// bfloat16 on AVX-512: a step is two k, whose products VDPBF16PS adds to a sum in float32. It
+// rounds to nearest even and takes subnormal numbers for zero (Intel's Architecture Instruction Set
+// Extensions Programming Reference, chapter 2), as TDPBF16PS of AMX does.
+#include "runtime/drivers/cpu/kernels/avx512_columns.h"
+#include "runtime/drivers/cpu/kernels/avx512_pairs.h"
+#include "runtime/drivers/cpu/kernels/avx512_weights.h"
+
+namespace mpc::rt {
+namespace {
+
+struct Pairs : Vectors512 {
+  static constexpr int64_t depth = 2;
+  using Storage = uint16_t;
+  static __m512i alongDepth(const uint16_t *from, int64_t count) {
+    const __mmask32 mask = count >= 32  ? ~__mmask32{0}
+                           : count <= 0 ? __mmask32{0}
+                                        : (__mmask32{1} << count) - 1;
+    return _mm512_maskz_loadu_epi16(mask, from);
+  }
+  static __m512i acrossDepth(const uint16_t *from, int64_t stride, int64_t count,
+                             int64_t existing) {
+    const __mmask16 mask = firstOf(existing);
+    const __m256i even = _mm256_maskz_loadu_epi16(count > 0 ? mask : __mmask16{0}, from);
+    const __m256i odd =
+        count > 1 ? _mm256_maskz_loadu_epi16(mask, from + stride) : _mm256_setzero_si256();
+    return _mm512_or_si512(_mm512_cvtepu16_epi32(even),
+                           _mm512_slli_epi32(_mm512_cvtepu16_epi32(odd), 16));
+  }
+};
+
+struct Step : Vectors512 {
+  static constexpr int64_t depth = 2;
+  static __m512 add(__m512 sums, __m512i factors, __m512i row) {
+    return _mm512_dpbf16_ps(sums, reinterpret_cast<__m512bh>(factors),
+                            reinterpret_cast<__m512bh>(row));
+  }
+};
+
+template <int64_t width> struct Packs {
+  static constexpr PackPanels of[3][2] = {
+      {nullptr, nullptr},
+      {packAcrossDepth<Pairs, width>, packAlongDepth<Pairs, width>},
+      {nullptr, nullptr}};
+};
+
+constexpr PieceKernel manyColumns = pieceKernel<Step, Packs, panelColumns>(UpTo6{});
+constexpr PieceKernel aFewColumns = pieceKernel<Step, Packs, fewColumns>(UpTo12{});
+
+// Two rows of weights as one step. Numbers are exact: what bfloat16 holds is the upper half of its
+// float32.
+template <bool isRounded> __m512i join(__m512 even, __m512 odd) {
+  if (!isRounded)
+    return _mm512_mask_blend_epi16(0xAAAAAAAA, _mm512_srli_epi32(_mm512_castps_si512(even), 16),
+                                   _mm512_castps_si512(odd));
+  const __m512i places =
+      _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6,
+                       21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
+  const __m512bh rounded = _mm512_cvtne2ps_pbh(odd, even);
+  return _mm512_permutexvar_epi16(places, reinterpret_cast<const __m512i &>(rounded));
+}
+
+struct ToBFloat16 {
+  static __m512 round(__m512 x) {
+    const __m256bh rounded = _mm512_cvtneps_pbh(x);
+    return _mm512_castsi512_ps(
+        _mm512_slli_epi32(_mm512_cvtepu16_epi32(reinterpret_cast<const __m256i &>(rounded)), 16));
+  }
+};
+
+template <bool isInt4, Adjust adjust>
+void widen(const WeightRows &from, int64_t steps, void *panel) {
+  constexpr bool isRounded = adjust != Adjust::none;
+  auto *to = static_cast<uint16_t *>(panel);
+  Adjusted<isInt4, adjust, ToBFloat16> adjusted(from);
+  // One row of a step whose other row is of another block, or is not there.
+  auto storeHalf = [&](int64_t row) {
+    for (int64_t v = 0; v < panelVectors; ++v) {
+      uint16_t *target = to + row / 2 * 2 * panelColumns + 32 * v;
+      const __m512 weights = adjusted.weights(row, v), none = _mm512_setzero_ps();
+      const __m512i half =
+          row % 2 ? join<isRounded>(none, weights) : join<isRounded>(weights, none);
+      _mm512_store_si512(target, row % 2 ? _mm512_or_si512(half, _mm512_load_si512(target)) : half);
+    }
+  };
+  forRuns(from, adjusted, [&](int64_t first, int64_t last) {
+    int64_t row = first;
+    if (row % 2)
+      storeHalf(row++);
+    for (; row + 2 <= last; row += 2)
+      for (int64_t v = 0; v < panelVectors; ++v)
+        _mm512_store_si512(to + row * panelColumns + 32 * v,
+                           join<isRounded>(adjusted.weights(row, v), adjusted.weights(row + 1, v)));
+    if (row < last)
+      storeHalf(row);
+  });
+  for (int64_t step = (from.rows + 1) / 2; step < steps; ++step)
+    for (int64_t v = 0; v < panelVectors; ++v)
+      _mm512_store_si512(to + step * 2 * panelColumns + 32 * v, _mm512_setzero_si512());
+}
+
+struct Nothing {};
+
+// All weights of a block are there in bfloat16, twice: what looks one up shows five bits, of which
+// the highest is the next number's.
+struct LookUp {
+  using Element = uint16_t;
+  using Table = __m512i;
+  using Lhs = __m512bh;
+  using Common = Nothing;
+  static constexpr bool evenFirst = false;
+  static Table makeTable(const float *adjustments) {
+    const __m512 weights = scaleNumbers(adjustments);
+    const __m512bh twice = _mm512_cvtne2ps_pbh(weights, weights);
+    return reinterpret_cast<const __m512i &>(twice);
+  }
+  static Lhs loadLhs(const uint16_t *from) {
+    return reinterpret_cast<__m512bh>(_mm512_loadu_si512(from));
+  }
+  static Common loadCommon(const float *, int64_t) { return {}; }
+  static __m512bh find(__m512i words, Table table, Common) {
+    return reinterpret_cast<__m512bh>(_mm512_permutexvar_epi16(words, table));
+  }
+  static __m512 add(__m512 sums, Lhs lhs, __m512bh weights) {
+    return _mm512_dpbf16_ps(sums, lhs, weights);
+  }
+};
+
+// As LookUp, multiplied with a factor of each row and rounded again.
+struct LookUpAndMultiply : LookUp {
+  using Table = __m512;
+  using Common = Halves;
+  static constexpr bool evenFirst = true;
+  static Table makeTable(const float *adjustments) {
+    return ToBFloat16::round(scaleNumbers(adjustments));
+  }
+  static Common loadCommon(const float *factors, int64_t step) {
+    return loadHalves(factors + step * columnStep);
+  }
+  static __m512bh find(__m512i words, Table table, const Common &factors) {
+    const Halves found = findHalves(words, table);
+    return _mm512_cvtne2ps_pbh(_mm512_mul_ps(found.odd, factors.odd),
+                               _mm512_mul_ps(found.even, factors.even));
+  }
+};
+
+} // namespace
+
+const MicroKernel avx512BFloat16 = {"avx512_bfloat16",
+                                    panelRows,
+                                    panelColumns,
+                                    /*depth=*/2,
+                                    panelRows *stepBytesPerLane,
+                                    panelColumns *stepBytesPerLane,
+                                    /*steps=*/512,
+                                    /*blockRows=*/384,
+                                    /*blockColumns=*/512,
+                                    /*groupPanels=*/1,
+                                    Packs<panelRows>::of,
+                                    Packs<panelColumns>::of,
+                                    nothing,
+                                    nothing,
+                                    multiplyPanels<Step>,
+                                    {&manyColumns, &aFewColumns}};
+
+const WeightKernel avx512BFloat16Weights = {
+    "avx512_bfloat16_weights",
+    avx512BFloat16,
+    /*steps=*/64,
+    {widen<false, Adjust::none>, widen<true, Adjust::none>},
+    {nullptr, widen<true, Adjust::scale>, nullptr},
+    {nullptr, widen<true, Adjust::divide>, nullptr},
+    {nullptr, widen<true, Adjust::multiply>, nullptr},
+    {widenPairs<false>, widenPairs<true>},
+    {multiplyPanels<Step, 1>, multiplyPanels<Step, 2>, multiplyPanels<Step, 3>,
+     multiplyPanels<Step, 4>, multiplyPanels<Step, 5>, multiplyPanels<Step, 6>},
+    {{}, {columnKernel<LookUp>, columnKernel<LookUpAndMultiply>}, {}}};
+
+} // namespace mpc::rt

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Which kernels run on which CPU: one table. Feature bits tell what runs, not what is fast: rows
+// name the CPUs where a kernel was measured to be worth it. Beside oneDNN's they are in
+// contraction_rules.cpp and convolution_rules.cpp.
+#include "runtime/drivers/cpu/kernels/micro_kernel.h"
+#include "mpc-rt/device.h"
+#include "runtime/base/cpu.h"
+#include "runtime/drivers/cpu/kernels/cpu_kind.h"
+#include "runtime/drivers/cpu/kernels/int8_kernel.h"
+#include "runtime/drivers/cpu/kernels/weight_kernel.h"
+#include "runtime/drivers/cpu/onednn/onednn.h"
+
+namespace mpc::rt {
+namespace {
+
+bool has(uint64_t features) { return (cpu().features & features) == features; }
+
+bool always() { return true; }
+// What DNNL_MAX_CPU_ISA forbids to oneDNN these leave alone, too.
+bool mayUseLibraryTiles() { return mayUseTiles() && onednn::hasAmx(); }
+
+// The first row that fits a CPU, a level of x86-64 and a dtype has the kernel.
+template <typename Kernel> struct Row {
+  uint32_t cpus; // of CpuKind
+  int isa;       // at least
+  int dtype;     // of both operands
+  uint64_t features;
+  bool (*mayRun)();
+  const Kernel *kernel;
+};
+
+constexpr int v3 = MPC_RT_ISA_X86_64_V3, v4 = MPC_RT_ISA_X86_64_V4;
+
+constexpr Row<MicroKernel> microKernels[] = {
+    // Granite and Emerald Rapids.
+    {everyCpu, v4, MPC_RT_BFLOAT16, 0, mayUseLibraryTiles, &amxBFloat16},
+    // Twice as fast as float32 on Zen 4 and 5; on Granite Rapids half as fast.
+    {amdCpus, v4, MPC_RT_BFLOAT16, MPC_RT_FEATURE_AVX512_BF16, always, &avx512BFloat16},
+    {everyCpu, v4, MPC_RT_FLOAT32, MPC_RT_FEATURE_AVX512_V4, always, &avx512Float32},
+    // Zen 3, and Zen 5 without its AVX-512.
+    {everyCpu, v3, MPC_RT_FLOAT32, 0, always, &avx2Float32},
+};
+
+// oneDNN's kernels are as fast, but its threads are not ours, and a few rows wait for them (Zen 4,
+// Emerald Rapids).
+constexpr Row<Int8Kernel> int8Kernels[] = {
+    {everyCpu, v4, MPC_RT_INT8, MPC_RT_FEATURE_AMX_INT8, mayUseLibraryTiles, &amxInt8},
+    {everyCpu, v4, MPC_RT_INT8, MPC_RT_FEATURE_AVX512_VNNI, always, &vnniInt8},
+};
+
+template <typename Kernel, size_t N>
+const Kernel *find(const Row<Kernel> (&rows)[N], int isa, int dtype) {
+  for (const Row<Kernel> &row : rows)
+    if ((row.cpus & cpuKind()) && isa >= row.isa && dtype == row.dtype && has(row.features) &&
+        row.mayRun())
+      return row.kernel;
+  return nullptr;
+}
+
+} // namespace
+
+// Measured on Zen 4 and 5, where AVX2 gains nothing, and on Intel's (Emerald Rapids), where a step
+// in float32 is as fast and takes 0.8 of the memory; with tiles it was not, whose products of 1024
+// rows spent a quarter of their time on packing all of rhs before (docs/decisions/0034).
+bool packsColumnsOnce(const MicroKernel &kernel) noexcept { return &kernel != &avx2Float32; }
+
+const MicroKernel *bfloat16MicroKernel(int isa) noexcept {
+  return find(microKernels, isa, MPC_RT_BFLOAT16);
+}
+
+const MicroKernel *float32MicroKernel(int isa) noexcept {
+  return find(microKernels, isa, MPC_RT_FLOAT32);
+}
+
+const Int8Kernel *int8Kernel(int isa) noexcept { return find(int8Kernels, isa, MPC_RT_INT8); }
+
+const WeightKernel *weightKernel(int isa, int dtype) noexcept {
+  if (dtype == MPC_RT_BFLOAT16)
+    return bfloat16MicroKernel(isa) == &avx512BFloat16 ? &avx512BFloat16Weights : nullptr;
+  return float32MicroKernel(isa) == &avx512Float32 ? &avx512Float32Weights : nullptr;
+}
+
+int packedDtype(const MicroKernel &kernel) noexcept {
+  constexpr int64_t bytesOfBFloat16 = 2;
+  return kernel.pieces[0]->laneBytes == kernel.depth * bytesOfBFloat16 ? MPC_RT_BFLOAT16
+                                                                       : MPC_RT_FLOAT32;
+}
+
+const PieceKernel &pieceKernelFor(const MicroKernel &kernel, int64_t columns) noexcept {
+  const PieceKernel &many = *kernel.pieces[0], &few = *kernel.pieces[1];
+  return columns % many.columns == 0 || columns % many.columns > few.columns ? many : few;
+}
+
+} // namespace mpc::rt

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a blocked product is made of on one kind of CPU: how operands are packed into panels, and
+// the loop that multiplies two of them (the micro-kernel of Goto and van de Geijn, "Anatomy of
+// High-Performance Matrix Multiplication", 2008).
+//
+// A panel holds `rows` rows of lhs, or `columns` columns of rhs, step by step along k; a step is
+// `depth` k. What lies in a step is the kernel's own business. Lanes and k that the operand does
+// not have are zeros.
+//
+// Each kernel is a file of its own, compiled for its CPU: like vector_kernels.cpp it must not
+// include anything that defines inline functions with external linkage.
+#ifndef MPC_RUNTIME_DRIVERS_CPU_KERNELS_MICRO_KERNEL_H
+#define MPC_RUNTIME_DRIVERS_CPU_KERNELS_MICRO_KERNEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+namespace mpc::rt {
+
+// A part of an operand as it lies in memory, from the first lane and k of the panels on. A lane is
+// a row of lhs or a column of rhs.
+struct PanelSource {
+  const void *data;
+  int64_t stride;       // elements from one lane to the next, or from one k to the next
+  int64_t lanes, depth; // that exist from here on
+};
+
+// Writes `panels` panels of `steps` steps each, one after the other.
+using PackPanels = void (*)(const PanelSource &source, int64_t panels, int64_t steps, void *to);
+// By dtype (MPC_RT_FLOAT32, _BFLOAT16, _FLOAT16) and by whether k is what is contiguous in memory;
+// null for a dtype that the kernel does not multiply.
+using PackTable = const PackPanels (*)[2];
+
+// The same of rhs or lhs whose k lie anywhere: each at its place, from whose start the first lane
+// is so many bytes.
+struct PlaceSource {
+  const uint8_t *const *places;
+  int64_t bytes;
+  int64_t lanes, depth; // that exist from here on
+};
+using PackPlaces = void (*)(const PlaceSource &source, int64_t panels, int64_t steps, void *to);
+
+// Memory that somebody will read: `rows` rows of `bytes`, `stride` bytes from each to the next.
+struct MemoryRows {
+  const uint8_t *first;
+  int64_t bytes, stride, rows;
+};
+
+struct MicroTile {
+  const uint8_t *lhs, *rhs; // panels
+  int64_t steps;
+  float *sums; // [rows, columns]: replaced when `first`, otherwise added to
+  int64_t sumStride;
+  bool first;
+  // What the tiles after this one read from memory: fetched into the second-level cache meanwhile.
+  MemoryRows nextLhs, nextRhs;
+};
+
+// Lanes of lhs that are read where they lie in memory, k by k in pieces: what a window of an image
+// meets, row by row.
+struct Piece {
+  int64_t lhs;        // bytes from where a lane starts to the first step
+  const uint8_t *rhs; // a panel
+  int64_t steps;
+  const uint8_t *next = nullptr; // fetched into the second-level cache meanwhile
+};
+
+struct PieceTile {
+  const uint8_t *const *lanes;
+  int64_t rows; // lanes
+  int64_t lhsStepBytes;
+  int64_t lastStepBytes; // that exist of a lane in the last step of each piece
+  const Piece *pieces;
+  int64_t count;
+  float *sums; // as in MicroTile
+  int64_t sumStride;
+  bool first;
+  int64_t nextLines; // of 64 bytes that are fetched from Piece::next on before `fetchingSteps`
+};
+
+// `rows` times `columns` sums are in the registers.
+constexpr int64_t mostPieceRows = 32, mostPieceSums = 1024;
+
+struct PieceKernel {
+  int64_t rows, columns;
+  int64_t laneBytes;                       // of a step of a lane
+  int64_t multiple;                        // of which the k of a lane in memory are one
+  int64_t fetchingSteps;                   // of PieceTile::nextLines
+  PackTable packLhs, packRhs;              // panels of `columns`
+  void (*multiply)(const PieceTile &tile); // of up to `rows` lanes
+  // Of the dtype that panels hold, if a step is longer than many rows of places.
+  PackPlaces packLhsPlaces = nullptr, packRhsPlaces = nullptr;
+};
+
+struct MicroKernel {
+  const char *name;
+  int64_t rows, columns, depth;
+  int64_t lhsStepBytes, rhsStepBytes;
+  // Of one block, measured rather than computed (docs/decisions/0034, 0065): `steps` of its panels
+  // at a time, so that sums are seldom loaded and stored, while what all of its tiles read again
+  // still comes from near caches. A multiple of `rows` and `columns`.
+  int64_t steps, blockRows, blockColumns;
+  // Panels of rhs that a block packs together while it multiplies: pieces of rows in memory are
+  // whole lines, and not too short.
+  int64_t groupPanels;
+  PackTable packLhs, packRhs;
+  // Around all calls of `multiply` on a thread. `state` keeps what was there before.
+  void (*enter)(void *state);
+  void (*leave)(const void *state);
+  void (*multiply)(const MicroTile &tile);
+  // For many columns and for few.
+  const PieceKernel *pieces[2];
+};
+
+// Of what its panels hold.
+int packedDtype(const MicroKernel &kernel) noexcept;
+
+// Of the two the one that leaves fewer columns empty.
+const PieceKernel &pieceKernelFor(const MicroKernel &kernel, int64_t columns) noexcept;
+
+constexpr size_t microKernelStateBytes = 64;
+
+extern const MicroKernel amxBFloat16, avx512BFloat16, avx512Float32, avx2Float32;
+
+// Threads of a blocked product pack the columns that they multiply, instead of all of them before
+// the first block.
+bool packsColumnsOnce(const MicroKernel &kernel) noexcept;
+
+// The kernel for operands of that dtype on this CPU, of those up to `isa` (mpc_rt_isa_t); null
+// where oneDNN's products are as fast.
+const MicroKernel *bfloat16MicroKernel(int isa) noexcept;
+const MicroKernel *float32MicroKernel(int isa) noexcept;
+
+} // namespace mpc::rt
+
+#endif

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Micro-kernels whose sums are vectors: some rows by some vectors of columns, and how their panels
+// are packed. A step holds 32 bits of each lane, one k or two.
+//
+// `Step` and `Operand` are the kernel's, and have what its vectors are: Words, `lanes` lanes of a
+// step, and Sums, as many sums; how both are loaded, stored and transposed; panelRows and
+// panelColumns; and fetchingSteps, before which multiplyPieces() fetches lines.
+//
+// For files compiled for one kind of CPU: nothing here has external linkage.
+#ifndef MPC_RUNTIME_DRIVERS_CPU_KERNELS_VECTOR_PANELS_H
+#define MPC_RUNTIME_DRIVERS_CPU_KERNELS_VECTOR_PANELS_H
+
+#include "runtime/drivers/cpu/kernels/line_fetcher.h"
+
+#include <immintrin.h>
+
+namespace mpc::rt {
+namespace {
+
+constexpr int64_t stepBytesPerLane = 4;
+
+template <typename Operand>
+const typename Operand::Storage *at(const PanelSource &source, int64_t stride, int64_t contiguous) {
+  return static_cast<const typename Operand::Storage *>(source.data) + stride * source.stride +
+         contiguous;
+}
+
+// Operands that lie in memory are read in short pieces far from each other, which no CPU foresees.
+// Behind the end nothing is read.
+template <int hint> void fetch(const void *from) {
+  _mm_prefetch(static_cast<const char *>(from), hint);
+}
+constexpr int64_t stepsAhead = 8;
+
+// Where k is contiguous. `Operand::alongDepth(from, count)` has as many steps of a lane as a vector
+// has lanes, of whose k `count` exist.
+template <typename Operand, int64_t width>
+void packAlongDepth(const PanelSource &source, int64_t panels, int64_t steps, void *to) {
+  constexpr int64_t lanes = Operand::lanes;
+  static_assert(width < lanes || width % lanes == 0);
+  for (int64_t panel = 0; panel < panels; ++panel)
+    for (int64_t group = 0; group < width; group += lanes) {
+      const int64_t lane = panel * width + group;
+      int32_t *target = static_cast<int32_t *>(to) + panel * steps * width + group;
+      for (int64_t step = 0; step < steps; step += lanes) {
+        const int64_t k = step * Operand::depth;
+        typename Operand::Words lines[lanes];
+        for (int64_t i = 0; i < lanes; ++i) {
+          fetch<_MM_HINT_T1>(at<Operand>(source, lane + lanes + i, k));
+          lines[i] = i < width - group && lane + i < source.lanes
+                         ? Operand::alongDepth(at<Operand>(source, lane + i, k), source.depth - k)
+                         : Operand::noWords();
+        }
+        Operand::transpose(lines);
+        for (int64_t i = 0; i < lanes && step + i < steps; ++i)
+          Operand::template storeLanes<width % lanes ? width : lanes>(
+              target + (step + i) * width, lines[i], step + i + 1 < steps);
+      }
+    }
+}
+
+// Where lanes are contiguous. `Operand::acrossDepth(from, stride, count, existing)` has one step of
+// a vector's lanes, of which `existing` may be read, and of whose k `count`. Steps outside: memory
+// is read along its rows.
+template <typename Operand, int64_t width>
+void packAcrossDepth(const PanelSource &source, int64_t panels, int64_t steps, void *to) {
+  constexpr int64_t lanes = Operand::lanes;
+  for (int64_t step = 0; step < steps; ++step)
+    for (int64_t panel = 0; panel < panels; ++panel)
+      for (int64_t group = 0; group < width; group += lanes) {
+        const int64_t lane = panel * width + group, k = step * Operand::depth;
+        // Whole vectors are faster to load than parts of them, but where loads are masked.
+        const int64_t left = source.lanes - lane;
+        const int64_t taken = Operand::masksLoads ? width - group : lanes;
+        for (int64_t i = 0; i < Operand::depth; ++i)
+          fetch<_MM_HINT_T0>(at<Operand>(source, k + stepsAhead * Operand::depth + i, lane));
+        Operand::template storeLanes<width % lanes ? width : lanes>(
+            static_cast<int32_t *>(to) + (panel * steps + step) * width + group,
+            Operand::acrossDepth(at<Operand>(source, k, lane), source.stride, source.depth - k,
+                                 left < taken ? left : taken),
+            step + 1 < steps);
+      }
+}
+
+// `Step::add(sums, factors, row)` adds a step of a vector of columns; `factors` has that of one row
+// of lhs in every lane. The first `rows` of the tile's rows are multiplied.
+template <typename Step, int64_t rows = Step::panelRows>
+void multiplyPanels(const MicroTile &tile) {
+  constexpr int64_t lanes = Step::lanes, vectors = Step::panelColumns / lanes;
+  typename Step::Sums sums[rows][vectors];
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < vectors; ++j)
+      sums[i][j] =
+          tile.first ? Step::zero() : Step::load(tile.sums + i * tile.sumStride + lanes * j);
+  const int32_t *lhs = reinterpret_cast<const int32_t *>(tile.lhs);
+  const int32_t *rhs = reinterpret_cast<const int32_t *>(tile.rhs);
+  const auto addStep = [&] {
+    typename Step::Words row[vectors];
+    for (int64_t j = 0; j < vectors; ++j)
+      row[j] = Step::loadWords(rhs + lanes * j);
+    for (int64_t i = 0; i < rows; ++i) {
+      const typename Step::Words factors = Step::broadcast(lhs[i]);
+      for (int64_t j = 0; j < vectors; ++j)
+        sums[i][j] = Step::add(sums[i][j], factors, row[j]);
+    }
+    lhs += Step::panelRows;
+    rhs += Step::panelColumns;
+  };
+  constexpr int64_t fetchingSteps = 4;
+  const int64_t calls = tile.steps / fetchingSteps;
+  LineFetcher nextLhs(tile.nextLhs, calls), nextRhs(tile.nextRhs, calls);
+  for (int64_t call = 0; call < calls; ++call) {
+    nextLhs.fetch();
+    nextRhs.fetch();
+    for (int64_t i = 0; i < fetchingSteps; ++i)
+      addStep();
+  }
+  for (int64_t i = calls * fetchingSteps; i < tile.steps; ++i)
+    addStep();
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < vectors; ++j)
+      Step::store(tile.sums + i * tile.sumStride + lanes * j, sums[i][j]);
+}
+
+template <typename Step, int64_t rows, int64_t vectors> void multiplyPieces(const PieceTile &tile) {
+  constexpr int64_t lanes = Step::lanes;
+  typename Step::Sums sums[rows][vectors];
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < vectors; ++j)
+      sums[i][j] =
+          tile.first ? Step::zero() : Step::load(tile.sums + i * tile.sumStride + lanes * j);
+  for (int64_t piece = 0; piece < tile.count; ++piece) {
+    const uint8_t *rowsAt[rows], *rhs = tile.pieces[piece].rhs, *next = tile.pieces[piece].next;
+    for (int64_t i = 0; i < rows; ++i)
+      rowsAt[i] = tile.lanes[i] + tile.pieces[piece].lhs;
+    int64_t at = 0;
+    const auto addStep = [&] {
+      typename Step::Words row[vectors];
+      for (int64_t j = 0; j < vectors; ++j)
+        row[j] = Step::loadWords(rhs + stepBytesPerLane * lanes * j);
+      for (int64_t i = 0; i < rows; ++i) {
+        int32_t factor;
+        __builtin_memcpy(&factor, rowsAt[i] + at, sizeof factor);
+        const typename Step::Words factors = Step::broadcast(factor);
+        for (int64_t j = 0; j < vectors; ++j)
+          sums[i][j] = Step::add(sums[i][j], factors, row[j]);
+      }
+      at += tile.lhsStepBytes;
+      rhs += stepBytesPerLane * lanes * vectors;
+    };
+    const int64_t steps = tile.pieces[piece].steps, calls = steps / Step::fetchingSteps;
+    for (int64_t call = 0; call < calls; ++call) {
+      for (int64_t i = 0; i < tile.nextLines; ++i, next += 64)
+        fetch<_MM_HINT_T1>(next);
+      // As a loop: 1.1 of the time where the steps of six rows stand side by side
+      // (docs/decisions/0067).
+#pragma clang loop unroll(disable)
+      for (int64_t i = 0; i < Step::fetchingSteps; ++i)
+        addStep();
+    }
+    for (int64_t i = calls * Step::fetchingSteps; i < steps; ++i)
+      addStep();
+  }
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < vectors; ++j)
+      Step::store(tile.sums + i * tile.sumStride + lanes * j, sums[i][j]);
+}
+
+template <int64_t... count> struct Counts {};
+using UpTo6 = Counts<1, 2, 3, 4, 5, 6>;
+using UpTo12 = Counts<1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12>;
+
+template <typename Step, int64_t vectors, int64_t... rows>
+void multiplyLanes(const PieceTile &tile) {
+  static constexpr void (*ofRows[])(const PieceTile &) = {multiplyPieces<Step, rows, vectors>...};
+  ofRows[tile.rows - 1](tile);
+}
+
+template <typename Step, template <int64_t> typename Packs, int64_t columns, int64_t... rows>
+constexpr PieceKernel pieceKernel(Counts<rows...>) {
+  return {sizeof...(rows),     columns,
+          stepBytesPerLane,    Step::depth,
+          Step::fetchingSteps, Packs<columns>::of,
+          Packs<columns>::of,  multiplyLanes<Step, columns / Step::lanes, rows...>};
+}
+
+inline void nothing(void *) {}
+inline void nothing(const void *) {}
+
+} // namespace
+} // namespace mpc::rt
+
+#endif

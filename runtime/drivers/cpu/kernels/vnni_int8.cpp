@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// VPDPBUSD multiplies unsigned bytes by signed ones: weights are kept 128 larger, and 128 times the
+// sum of each row of lhs is taken off where its sums begin. A strip of 64 columns stays in the
+// second-level cache while all rows meet it, six at a time in registers.
+#include "runtime/drivers/cpu/kernels/int8_kernel.h"
+#include "runtime/drivers/cpu/kernels/work_blocks.h"
+
+#include <algorithm>
+#include <cstring>
+#include <immintrin.h>
+
+#define MPC_VNNI __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")))
+
+namespace mpc::rt {
+namespace {
+
+constexpr int64_t stripColumns = 64, stepRows = 4, stepBytes = stripColumns * stepRows;
+constexpr int64_t panelRows = 6;
+// Rows that a thread takes of a strip before another thread may take the next ones.
+constexpr int64_t blockRows = 8 * panelRows;
+constexpr int32_t shift = 128;
+
+int64_t stepsOf(const Contraction &c) { return ceilDivide(c.k, stepRows); }
+int64_t stripsOf(const Contraction &c) { return ceilDivide(c.n, stripColumns); }
+
+// Up to panelRows rows of lhs by one strip.
+struct Tile {
+  const int8_t *lhs;
+  int64_t k;
+  const int8_t *weights;
+  const int32_t *rowSums;
+  int32_t *out;
+  int64_t outStride, columns;
+};
+
+// Four numbers of lhs, of which `count` are there.
+int32_t readStep(const int8_t *from, int64_t count) {
+  int32_t four = 0;
+  std::memcpy(&four, from, static_cast<size_t>(count));
+  return four;
+}
+
+// What the shift of the weights added to a row's sums; wraps around as they do.
+int32_t lessShift(int32_t rowSum) {
+  return static_cast<int32_t>(0u - uint32_t{shift} * static_cast<uint32_t>(rowSum));
+}
+
+// Weights come from the third-level cache or from memory, in one line after the other.
+constexpr int64_t bytesAhead = 16 * stepBytes;
+
+// The loops are unrolled for the sums to stay in registers.
+template <int rows, int vectors> MPC_VNNI void multiplyTile(const Tile &tile) {
+  const int64_t whole = tile.k / stepRows, rest = tile.k % stepRows;
+  __m512i sums[rows][vectors];
+#pragma clang loop unroll(full)
+  for (int r = 0; r < rows; ++r)
+#pragma clang loop unroll(full)
+    for (int v = 0; v < vectors; ++v)
+      sums[r][v] = _mm512_set1_epi32(lessShift(tile.rowSums[r]));
+  const int8_t *weights = tile.weights;
+  for (int64_t step = 0; step < whole; ++step, weights += stepBytes) {
+    __m512i row[vectors];
+#pragma clang loop unroll(full)
+    for (int v = 0; v < vectors; ++v) {
+      _mm_prefetch(reinterpret_cast<const char *>(weights + bytesAhead + 64 * v), _MM_HINT_T0);
+      row[v] = _mm512_loadu_si512(weights + 64 * v);
+    }
+#pragma clang loop unroll(full)
+    for (int r = 0; r < rows; ++r) {
+      int32_t four;
+      std::memcpy(&four, tile.lhs + r * tile.k + step * stepRows, sizeof(four));
+      const __m512i factors = _mm512_set1_epi32(four);
+#pragma clang loop unroll(full)
+      for (int v = 0; v < vectors; ++v)
+        sums[r][v] = _mm512_dpbusd_epi32(sums[r][v], row[v], factors);
+    }
+  }
+#pragma clang loop unroll(full)
+  for (int r = 0; r < rows; ++r) {
+    // Without a rest zeros, times what lies before it.
+    const int8_t *last = rest ? weights : tile.weights;
+    const int32_t four = rest ? readStep(tile.lhs + r * tile.k + whole * stepRows, rest) : 0;
+    const __m512i factors = _mm512_set1_epi32(four);
+#pragma clang loop unroll(full)
+    for (int v = 0; v < vectors; ++v) {
+      sums[r][v] = _mm512_dpbusd_epi32(sums[r][v], _mm512_loadu_si512(last + 64 * v), factors);
+      const int64_t count = std::clamp<int64_t>(tile.columns - 16 * v, 0, 16);
+      _mm512_mask_storeu_epi32(tile.out + r * tile.outStride + 16 * v,
+                               static_cast<__mmask16>((1u << count) - 1), sums[r][v]);
+    }
+  }
+}
+
+using MultiplyPart = void (*)(const Tile &);
+template <int vectors>
+constexpr MultiplyPart byRows[panelRows] = {multiplyTile<1, vectors>, multiplyTile<2, vectors>,
+                                            multiplyTile<3, vectors>, multiplyTile<4, vectors>,
+                                            multiplyTile<5, vectors>, multiplyTile<6, vectors>};
+constexpr const MultiplyPart *byVectors[] = {byRows<1>, byRows<2>, byRows<3>, byRows<4>};
+
+MPC_VNNI int32_t sumOf(const int8_t *values, int64_t count) {
+  int32_t sum = 0;
+  for (int64_t i = 0; i < count; ++i)
+    sum += values[i];
+  return sum;
+}
+
+uint64_t weightBytes(const Contraction &c) {
+  return static_cast<uint64_t>(stripsOf(c) * stepsOf(c) * stepBytes);
+}
+
+void packWeights(ThreadTeam &team, const Contraction &c, const int8_t *rhs, int8_t *to) {
+  const int64_t steps = stepsOf(c);
+  team.forRange(stripsOf(c), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t strip = begin; strip < end; ++strip)
+      for (int64_t k = 0; k < steps * stepRows; ++k)
+        for (int64_t column = 0; column < stripColumns; ++column) {
+          const int64_t n = strip * stripColumns + column;
+          const int8_t number =
+              k < c.k && n < c.n ? (c.transposeRhs ? rhs[n * c.k + k] : rhs[k * c.n + n]) : 0;
+          to[(strip * steps + k / stepRows) * stepBytes + column * stepRows + k % stepRows] =
+              static_cast<int8_t>(number ^ -shift);
+        }
+  });
+}
+
+// The sum of each row.
+uint64_t scratchBytes(const Contraction &c) { return static_cast<uint64_t>(c.m) * sizeof(int32_t); }
+
+void multiply(ThreadTeam &team, const Contraction &c, const int8_t *lhs, const int8_t *weights,
+              void *scratch, int32_t *out) {
+  auto *rowSums = static_cast<int32_t *>(scratch);
+  team.forRange(c.m, std::max<int64_t>((1 << 18) / c.k, 1), [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row)
+      rowSums[row] = sumOf(lhs + row * c.k, c.k);
+  });
+  const int64_t blocks = ceilDivide(c.m, blockRows), stripBytes = stepsOf(c) * stepBytes;
+  const int64_t products = std::min(c.m, blockRows) * c.k * stripColumns;
+  const int64_t grain = std::max<int64_t>((1 << 18) / products, 1);
+  team.forRange(stripsOf(c) * blocks, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t index = begin; index < end; ++index) {
+      const int64_t strip = index / blocks, first = index % blocks * blockRows;
+      const int64_t last = std::min(first + blockRows, c.m), column = strip * stripColumns;
+      const int64_t columns = std::min(stripColumns, c.n - column);
+      const MultiplyPart *kernels = byVectors[ceilDivide(columns, 16) - 1];
+      for (int64_t row = first; row < last; row += panelRows)
+        kernels[std::min(panelRows, last - row) - 1]({lhs + row * c.k, c.k,
+                                                      weights + strip * stripBytes, rowSums + row,
+                                                      out + row * c.n + column, c.n, columns});
+    }
+  });
+}
+
+} // namespace
+
+const Int8Kernel vnniInt8 = {"vnni_int8",        weightBytes, packWeights, scratchBytes, multiply,
+                             /*fewestColumns=*/0};
+
+} // namespace mpc::rt

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Writes keras2_files/CASE: small models of Keras 2 and what tf_keras computes with them, laid out as the
+public fixtures of Keras 2 (shared/fixtures/keras2/README.md), for test/Conformance/keras2.py.
+
+usage: python record_keras2.py [--folder FOLDER] [CASE…]
+
+Needs tf_keras 2.16 on TensorFlow 2.16.
+"""
+import argparse
+import json
+import os
+import shutil
+import zipfile
+
+os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
+import numpy
+import tensorflow as tf
+import tf_keras as keras
+
+from keras2_cases import cudnn, functions, layers, losses  # they register cases
+from keras2_cases.registry import CASES, normal, random, restart_random
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def give_weights(model):
+    values = []
+    for weight in model.weights:
+        shape = weight.shape.as_list()
+        if "variance" in weight.name or "stddev" in weight.name:
+            values.append(random().uniform(0.5, 2, shape))
+        else:
+            values.append(weight.numpy() if weight.dtype.is_integer else random().normal(0, 0.4, shape))
+    model.set_weights(values)
+
+
+def only(values):
+    return values if len(values) > 1 else next(iter(values.values() if isinstance(values, dict) else values))
+
+
+def save(model, folder, form):
+    if form == "json":
+        with open(os.path.join(folder, "model.json"), "w") as handle:
+            handle.write(model.to_json())
+        return model.save_weights(os.path.join(folder, "weights.h5"))
+    path = os.path.join(folder, f"model.{form}")
+    model.save(path)
+    if form == "keras":  # deflated, which Keras does not do
+        with zipfile.ZipFile(path) as archive:
+            entries = {name: archive.read(name) for name in archive.namelist()}
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, content in entries.items():
+                archive.writestr(name, content)
+
+
+def train(model, inputs, outputs, targets, steps, folder, meta):
+    targets = targets or [normal(*output.shape) for output in outputs]
+    numpy.savez_compressed(os.path.join(folder, "data.npz"), **inputs, **{f"y{i}": y for i, y in enumerate(targets)})
+    losses = []
+    for _ in range(steps):
+        loss = model.train_on_batch(only(inputs), only(targets))
+        losses.append(loss[0] if isinstance(loss, list) else loss)
+    finals = {f"final{i}": tf.cast(weight, "float32").numpy() for i, weight in enumerate(model.weights)}
+    numpy.savez_compressed(os.path.join(folder, "train.npz"), losses=numpy.asarray(losses, "float64"), **finals)
+    meta.update(kind="train", steps=steps, batch=len(next(iter(inputs.values()))), final_names=[weight.name for weight in model.weights])
+
+
+def write(folder, build, form="keras", tolerance=2e-5, loss_tolerance=2e-4, steps=4, keeps_weights=False):
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
+    model, inputs, *targets = build()
+    if not keeps_weights:
+        give_weights(model)
+    inputs = dict(zip(model.input_names, inputs))
+    outputs = model.predict(only(inputs), batch_size=len(next(iter(inputs.values()))), verbose=0)
+    if isinstance(outputs, dict):
+        outputs = [outputs[key] for key in sorted(outputs)]
+    outputs = [tf.cast(y, "float32").numpy() for y in (outputs if isinstance(outputs, (list, tuple)) else [outputs])]
+    save(model, folder, form)
+    numpy.savez_compressed(os.path.join(folder, "x.npz"), **inputs)
+    numpy.savez_compressed(os.path.join(folder, "y.npz"), **{f"out{i}": y for i, y in enumerate(outputs)})
+    meta = {"keras": keras.__version__, "tensorflow": tf.__version__, "kind": "predict", "outputs": len(outputs),
+            "tolerance": tolerance, "loss_tolerance": loss_tolerance}  # fmt: skip
+    if getattr(model, "optimizer", None):
+        train(model, inputs, outputs, targets[0] if targets else None, steps, folder, meta)
+    with open(os.path.join(folder, "meta.json"), "w") as handle:
+        json.dump(meta, handle, indent=1)
+        handle.write("\n")
+    print(os.path.basename(folder), meta["kind"])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--folder", default=os.path.join(HERE, "keras2_files"))
+    parser.add_argument("case", nargs="*")
+    arguments = parser.parse_args()
+    for name in arguments.case or CASES:
+        keras.backend.clear_session()
+        keras.utils.set_random_seed(3)
+        keras.mixed_precision.set_global_policy("float32")
+        restart_random()
+        build, options = CASES[name]
+        write(os.path.join(arguments.folder, name), build, **options)
+
+
+if __name__ == "__main__":
+    main()
