@@ -14,16 +14,16 @@ void mpc::buildBuffersPipeline(OpPassManager &manager, Device device) {
   manager.addPass(createPassDestinations());
   // After the last CSE on tensors, which would undo it.
   manager.addPass(createSeparateFills());
-  // Only empties that are inserted into larger tensors (padding, steps of scans) are left for this one. It
-  // must run before any folding: a full-size insertion folds away and takes the destination with
-  // it.
+  // Only empties that are inserted into larger tensors (padding, steps of scans) are left for this
+  // one. It must run before any folding: a full-size insertion folds away and takes the destination
+  // with it.
   manager.addPass(bufferization::createEmptyTensorEliminationPass());
   manager.addPass(bufferization::createOneShotBufferizePass());
   // Copies of a buffer onto itself, dimensions of allocations, equal constants.
   manager.addNestedPass<func::FuncOp>(createCanonicalizerPass());
   manager.addNestedPass<func::FuncOp>(createCSEPass());
-  // After it: dimensions are those of arguments. Before buffers leave loops and ops are grouped, for
-  // both of which it removes buffers.
+  // After it: dimensions are those of arguments. Before buffers leave loops and ops are grouped,
+  // for both of which it removes buffers.
   manager.addPass(createLowerConcatenations());
   // The plan wants lifetimes as intervals of top-level steps.
   manager.addNestedPass<func::FuncOp>(bufferization::createBufferLoopHoistingPass());
