@@ -51,7 +51,7 @@ class Suite:
         self.folders = {}
         for name in ["mlp__mixed_float16", "mlp_regularised__float32"]:
             self.folders[name] = os.path.join(self.work, name)
-            subprocess.run([os.path.join(self.bin, "mpcc"), "-q", "--name=net", "-o", self.folders[name],
+            subprocess.run([os.path.join(self.bin, "mpcc"), "-q", "--march=native", "--name=net", "-o", self.folders[name],
                             os.path.join(fixtures, name, "model.keras")], check=True)
         self.folder = self.folders["mlp__mixed_float16"]
         self.model = os.path.join(fixtures, "mlp__mixed_float16", "model.keras")
@@ -99,7 +99,7 @@ class Suite:
         """The guide's network with 256 units, trained by RMSprop."""
         folder = os.path.join(self.work, "guide-" + policy)
         if not os.path.exists(folder):
-            subprocess.run([os.path.join(self.bin, "mpcc"), "-q", "--name=guide", "--policy=" + policy, "-o", folder,
+            subprocess.run([os.path.join(self.bin, "mpcc"), "-q", "--march=native", "--name=guide", "--policy=" + policy, "-o", folder,
                             os.path.join(ROOT, "examples/mnist_mlp/model_256.keras")], check=True)  # fmt: skip
         return folder
 
@@ -258,7 +258,7 @@ class Suite:
     def test_embedded_weights(self):
         """The library alone predicts what library and weights file predict."""
         folder = os.path.join(self.work, "embedded")
-        subprocess.run([os.path.join(self.bin, "mpcc"), "-q", "--weights=embedded", "--name=net",
+        subprocess.run([os.path.join(self.bin, "mpcc"), "-q", "--march=native", "--weights=embedded", "--name=net",
                         self.model, "-o", folder], check=True)
         if os.path.exists(os.path.join(folder, "net.safetensors")):
             raise Wrong("weights stand beside the library, too")
@@ -287,7 +287,7 @@ class Suite:
         """Predictions read the weights file where it is; training takes a copy, and the file stays."""
         folder = os.path.join(self.work, "mapped")
         model = os.path.join(ROOT, "examples/mnist_mlp/model_256.keras")
-        subprocess.run([os.path.join(self.bin, "mpcc"), "-q", "--name=guide", model, "-o", folder], check=True)
+        subprocess.run([os.path.join(self.bin, "mpcc"), "-q", "--march=native", "--name=guide", model, "-o", folder], check=True)
         weights = os.path.join(folder, "guide.safetensors")
         with open(weights, "rb") as handle:
             before = handle.read()
@@ -317,7 +317,7 @@ class Suite:
         """Predictions of mpc-run read the weights file where it is."""
         folder = os.path.join(self.work, "mapped-by-mpc-run")
         model = os.path.join(ROOT, "examples/mnist_mlp/model_256.keras")
-        subprocess.run([os.path.join(self.bin, "mpcc"), "-q", "--name=guide", model, "-o", folder], check=True)
+        subprocess.run([os.path.join(self.bin, "mpcc"), "-q", "--march=native", "--name=guide", model, "-o", folder], check=True)
         with subprocess.Popen([os.path.join(self.bin, "mpc-run"), "bench", folder, "--predict", "--serve"],
                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:  # fmt: skip
             if not process.stdout.readline().startswith("READY"):
@@ -331,7 +331,7 @@ class Suite:
     def test_initial_values_wait(self):
         """Values drawn late are those drawn at once, whoever asks first."""
         folder = os.path.join(self.work, "drawn")
-        subprocess.run([os.path.join(self.bin, "mpcc"), "-q", "--name=guide", "-o", folder,
+        subprocess.run([os.path.join(self.bin, "mpcc"), "-q", "--march=native", "--name=guide", "-o", folder,
                         os.path.join(ROOT, "examples/mnist_mlp/model.json")], check=True)
         one, other = Context(self.runtime, folder), Context(self.runtime, folder)
         expected = self.copy(one)  # asks for every address first
@@ -355,7 +355,7 @@ class Suite:
         model = os.path.join(ROOT, "examples/mnist_mlp/model_256.keras")
         for policy in ["mixed_bfloat16", "mixed_float16"]:
             folder = os.path.join(self.work, "rounded-" + policy)
-            subprocess.run([os.path.join(self.bin, "mpcc"), "-q", "--name=guide", "--policy=" + policy, model, "-o", folder], check=True)
+            subprocess.run([os.path.join(self.bin, "mpcc"), "-q", "--march=native", "--name=guide", "--policy=" + policy, model, "-o", folder], check=True)
             for batch in [1, 4, 5]:
                 one, other = Context(self.runtime, folder), Context(self.runtime, folder)
                 other.variables()  # addresses are known, so that the copies are made
@@ -383,7 +383,7 @@ class Suite:
                         "-I" + os.path.join(ROOT, "include"), "-L" + libraries, "-lmpcrt", "-ldl", "-rdynamic", "-o", program,
                         f"-Wl,-rpath,{libraries}"], check=True)  # fmt: skip
         folder = os.path.join(self.work, "allocated")
-        subprocess.run([os.path.join(self.bin, "mpcc"), "-q", "--name=guide", "-o", folder,
+        subprocess.run([os.path.join(self.bin, "mpcc"), "-q", "--march=native", "--name=guide", "-o", folder,
                         os.path.join(ROOT, "examples/mnist_mlp/model_256.keras")], check=True)
         for model in [folder, self.folder]:
             result = subprocess.run([program, model, os.path.join(self.work, "allocations.safetensors")],
@@ -407,7 +407,7 @@ class Suite:
         for model in [*models, os.path.join(ROOT, "examples/mnist_mlp/model_256.keras")]:
             folder = os.path.join(self.work, "steady_model")
             shutil.rmtree(folder, ignore_errors=True)
-            subprocess.run([os.path.join(self.bin, "mpcc"), "-q", "--name=net", "-o", folder, model], check=True)
+            subprocess.run([os.path.join(self.bin, "mpcc"), "-q", "--march=native", "--name=net", "-o", folder, model], check=True)
             for entry in ("predict", "train_step"):
                 # Of the guide's model at 32 some products are large enough for oneDNN on some CPUs.
                 for batch in (1, 8, 32) if model in models else (1, 8):

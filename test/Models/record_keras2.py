@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Writes keras2_files/CASE: small models of Keras 2 and what tf_keras computes with them, laid out as the
-public fixtures of Keras 2 (shared/fixtures/keras2/README.md), for test/Conformance/keras2.py.
+public fixtures of Keras 2 (keras2/README.md among them), for test/Conformance/keras2.py.
 
 usage: python record_keras2.py [--folder FOLDER] [CASE…]
 

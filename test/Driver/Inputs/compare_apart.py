@@ -25,7 +25,7 @@ assert "mpcrt.interleave" not in apart and " replaced {" in joined
 results = []
 for source, phase in ((folder / "net.mlir", "buffers"), (folder / "apart" / "net.mlir", "kernels")):
     library = source.parent / "library"
-    run(mpcc, source, f"--compile-from={phase}", "--name=net", "-o", library)
+    run(mpcc, source, f"--compile-from={phase}", "--march=native", "--name=net", "-o", library)
     files = [source.parent / name for name in ("many.npz", "few.npz", "trained.safetensors")]
     run(mpc_run, "predict", library, "--inputs", data, "--outputs", files[0], "--batch-size", 200)
     run(mpc_run, "predict", library, "--inputs", data, "--outputs", files[1], "--batch-size", 3)
