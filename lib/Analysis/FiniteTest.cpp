@@ -3,7 +3,7 @@
 // condition is false when the finite test is.
 #include "mpc/Analysis/FiniteTest.h"
 #include "dialects/mpc/IR/Mpc.h"
-#include "mpc/Analysis/EntryNames.h"
+#include "mpc/Analysis/EntryRole.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -68,7 +68,7 @@ private:
 /// The finite test of a step: the output that tells it, or what the last stage takes. Null where
 /// there is none, or where what it is called tests nothing.
 static Value findFiniteTest(func::FuncOp step) {
-  if (step.getSymName() == kApplyStage) {
+  if (entryRoleOf(step) == EntryRole::TrainApply) {
     for (BlockArgument argument : step.getArguments())
       if (auto name =
               step.getArgAttrOfType<StringAttr>(argument.getArgNumber(), MpcDialect::kInputAttr);
@@ -104,7 +104,8 @@ static LogicalResult verifyStep(func::FuncOp step) {
       status = step.emitError() << "update of " << symbol << " does not depend on the finite test";
   }
   if (optimizes && !finite)
-    return step.emitError() << "has no " << (step.getSymName() == kApplyStage ? "input" : "output")
+    return step.emitError() << "has no "
+                            << (entryRoleOf(step) == EntryRole::TrainApply ? "input" : "output")
                             << " \"finite\" that is the finite test of its gradients, although the "
                                "loss scale is dynamic";
   return status;
@@ -115,8 +116,8 @@ LogicalResult mpc::verifyFiniteTests(ModuleOp module) {
   if (declarations.empty() || !(*declarations.begin()).getGrowthSteps())
     return success();
   LogicalResult status = success();
-  for (StringRef name : {StringRef(kTrainStep), StringRef(kApplyStage)})
-    if (auto step = module.lookupSymbol<func::FuncOp>(name); step && failed(verifyStep(step)))
+  for (EntryRole role : {EntryRole::TrainStep, EntryRole::TrainApply})
+    if (func::FuncOp step = findEntry(module, role); step && failed(verifyStep(step)))
       status = failure();
   return status;
 }

@@ -3,6 +3,7 @@
 // the phase's verifier, whose contract holds at the end of the phase only.
 #include "dialects/mpcrt/IR/Mpcrt.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mpc/Analysis/EntryRole.h"
 #include "mpc/Analysis/PhasePass.h"
 
 using namespace mlir;
@@ -56,13 +57,13 @@ LogicalResult mpc::verifyPhaseOfOps(ModuleOp module, Phase phase, StringRef pass
   // From here on passes rewrite entries, and kernels and loops of these, alone.
   auto isLeftAlone = [&](Operation *op) {
     return (phase == Phase::Fusion || phase == Phase::Tensors) && isa<func::FuncOp>(op) &&
-           !op->hasAttr(MpcDialect::kEntryAttr);
+           !isEntry(op);
   };
   WalkResult result = module.walk<WalkOrder::PreOrder>([&](Operation *op) -> WalkResult {
     if (isLeftAlone(op))
       return WalkResult::skip();
     if (auto entry = dyn_cast<func::FuncOp>(op);
-        entry && entry->hasAttr(MpcDialect::kEntryAttr) && !llvm::hasSingleElement(entry.getBody()))
+        entry && isEntry(entry) && !llvm::hasSingleElement(entry.getBody()))
       return op->emitError() << "entry @" << entry.getSymName() << " has several blocks; " << pass
                              << " takes those of one";
     if (belongs(op))

@@ -21,7 +21,7 @@ static void addStatefulUpdates(EntryBuilder &entry, const TrainedModel::Copy &co
 }
 
 static LogicalResult buildPredict(ModuleOp module, TrainedModel &model) {
-  EntryBuilder entry(module, "predict", model.forward.getLoc());
+  EntryBuilder entry(module, EntryRole::Predict, model.forward.getLoc());
   model.addArguments(entry, /*withTargets=*/false);
   auto copy = model.emit(entry, Mode::Inference, /*withLoss=*/false);
   if (failed(copy))
@@ -34,7 +34,7 @@ static LogicalResult buildPredict(ModuleOp module, TrainedModel &model) {
 }
 
 static LogicalResult buildEvaluate(ModuleOp module, TrainedModel &model) {
-  EntryBuilder entry(module, "evaluate", model.forward.getLoc());
+  EntryBuilder entry(module, EntryRole::Evaluate, model.forward.getLoc());
   model.addArguments(entry, /*withTargets=*/true);
   auto copy = model.emit(entry, Mode::Inference, /*withLoss=*/true);
   if (failed(copy))
@@ -57,7 +57,7 @@ static Value zerosLike(OpBuilder &builder, Value value) {
 }
 
 static LogicalResult buildGradientsEntry(ModuleOp module, TrainedModel &model) {
-  EntryBuilder entry(module, "gradients", model.forward.getLoc());
+  EntryBuilder entry(module, EntryRole::Gradients, model.forward.getLoc());
   OpBuilder &builder = entry.builder;
   model.addArguments(entry, /*withTargets=*/true);
   auto copy = model.emit(entry, Mode::Training, /*withLoss=*/true);
@@ -110,20 +110,18 @@ static LogicalResult differentiate(ModuleOp module, bool customLoop) {
   TrainedModel model{module.lookupSymbol<func::FuncOp>("forward"),
                      module.lookupSymbol<func::FuncOp>("loss")};
   if (!model.forward) {
-    if (llvm::any_of(module.getOps<func::FuncOp>(), [](func::FuncOp function) {
-          return function->hasAttr(MpcDialect::kEntryAttr);
-        }))
+    if (llvm::any_of(module.getOps<func::FuncOp>(), isEntry))
       return success(); // already done
     return module.emitError() << "has no function @forward to differentiate";
   }
   if (auto results = module.lookupSymbol<func::FuncOp>("metric_results"))
-    results->setAttr(MpcDialect::kEntryAttr, UnitAttr::get(module.getContext()));
-  const StringRef names[] = {"predict",     "evaluate",     "gradients", kTrainStep,
-                             kForwardStage, kBackwardStage, kApplyStage};
-  for (StringRef name : names)
-    if (Operation *taken = module.lookupSymbol(name))
-      return taken->emitError() << "@" << name
-                                << " is the name of an entry that mpc-differentiate builds";
+    results->setAttr(MpcDialect::kEntryAttr,
+                     EntryRoleAttr::get(module.getContext(), EntryRole::MetricResults));
+  for (uint32_t role = 0; role <= getMaxEnumValForEntryRole(); ++role)
+    if (const StringRef name = stringifyEntryRole(static_cast<EntryRole>(role));
+        EntryRole(role) != EntryRole::MetricResults && module.lookupSymbol(name))
+      return module.lookupSymbol(name)->emitError()
+             << "@" << name << " is the name of an entry that mpc-differentiate builds";
   if (failed(model.verify()) || failed(buildPredict(module, model)))
     return failure();
   auto optimizers = module.getOps<OptimizerOp>();

@@ -5,10 +5,10 @@
 using namespace mlir;
 using namespace mpc;
 
-EntryBuilder::EntryBuilder(ModuleOp module, StringRef name, Location loc)
+EntryBuilder::EntryBuilder(ModuleOp module, EntryRole role, Location loc)
     : builder(module.getContext()) {
-  function = func::FuncOp::create(loc, name, builder.getFunctionType({}, {}));
-  function->setAttr(MpcDialect::kEntryAttr, builder.getUnitAttr());
+  function = func::FuncOp::create(loc, stringifyEntryRole(role), builder.getFunctionType({}, {}));
+  function->setAttr(MpcDialect::kEntryAttr, EntryRoleAttr::get(builder.getContext(), role));
   module.push_back(function);
   builder.setInsertionPointToEnd(function.addEntryBlock());
 }

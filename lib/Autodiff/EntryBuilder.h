@@ -6,12 +6,13 @@
 #include "dialects/mpc/IR/Mpc.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/IRMapping.h"
+#include "mpc/Analysis/EntryRole.h"
 
 namespace mpc {
 
 class EntryBuilder {
 public:
-  EntryBuilder(mlir::ModuleOp module, llvm::StringRef name, mlir::Location loc);
+  EntryBuilder(mlir::ModuleOp module, EntryRole role, mlir::Location loc);
 
   /// The argument of the same kind and name (mpc.input or mpc.target); added, with all attributes,
   /// when new.

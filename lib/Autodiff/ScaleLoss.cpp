@@ -191,7 +191,7 @@ void Scaling::scaleSeeds(Value scale) {
 
 /// Whether all gradients are finite, before anything divides them; null in a stage without any.
 Value Scaling::testGradients(ArrayRef<VariableGradientOp> markers) {
-  if (function.getSymName() == kApplyStage)
+  if (entryRoleOf(function) == EntryRole::TrainApply)
     return finiteArgument();
   if (markers.empty())
     return {};
@@ -223,8 +223,9 @@ void Scaling::addScaleUpdate(Value scale, Value finite) {
 void Scaling::run() {
   SmallVector<VariableGradientOp> markers(function.getOps<VariableGradientOp>());
   // Gradients for the user (no markers, no stage of a step) are not scaled.
-  const bool scales = declaration && (!markers.empty() || function.getSymName() == kApplyStage ||
-                                      function.getSymName() == kBackwardStage);
+  const bool scales =
+      declaration && (!markers.empty() || entryRoleOf(function) == EntryRole::TrainApply ||
+                      entryRoleOf(function) == EntryRole::TrainBackward);
   const bool isDynamic = scales && declaration.getGrowthSteps();
   const double initial = scales ? declaration.getInitial().convertToDouble() : 1.0;
   builder.setInsertionPointToStart(&function.getBody().front());
@@ -293,7 +294,7 @@ struct ScaleLossPass : mpc::impl::ScaleLossBase<ScaleLossPass> {
       trains |= isMarked;
       if (isMarked || !function.getOps<GradientSeedOp>().empty())
         functions.push_back(function);
-      else if (trains && function.getSymName() == kApplyStage)
+      else if (trains && entryRoleOf(function) == EntryRole::TrainApply)
         functions.push_back(function);
     }
     if (trains && declaration && declaration.getGrowthSteps())

@@ -221,9 +221,10 @@ LogicalResult StepSplitter::run() {
     return success();
   if (failed(classify()))
     return failure();
-  const StringRef names[] = {kForwardStage, kBackwardStage, kApplyStage};
+  const EntryRole roles[] = {EntryRole::TrainForward, EntryRole::TrainBackward,
+                             EntryRole::TrainApply};
   for (int stage = Forward; stage < StageCount; ++stage)
-    entries[stage].emplace(module, names[stage], function.getLoc());
+    entries[stage].emplace(module, roles[stage], function.getLoc());
   for (BlockArgument argument : function.getArguments())
     if (!function.getArgAttr(argument.getArgNumber(), MpcDialect::kVariableAttr))
       (void)at(argument, Forward);

@@ -4,7 +4,7 @@
 #define MPC_LIB_AUTODIFF_TRAINSTAGES_H
 
 #include "lib/Autodiff/EntryBuilder.h"
-#include "mpc/Analysis/EntryNames.h"
+#include "mpc/Analysis/EntryRole.h"
 
 namespace mpc {
 

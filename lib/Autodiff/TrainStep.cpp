@@ -343,7 +343,7 @@ static void warnOfIntegers(ModuleOp module, OptimizerOp optimizer) {
 
 LogicalResult mpc::buildTrainStep(ModuleOp module, TrainedModel &model, OptimizerOp optimizer,
                                   bool inStages) {
-  EntryBuilder entry(module, kTrainStep, model.forward.getLoc());
+  EntryBuilder entry(module, EntryRole::TrainStep, model.forward.getLoc());
   OpBuilder &builder = entry.builder;
   model.addArguments(entry, /*withTargets=*/true);
   auto copy = model.emit(entry, Mode::Training, /*withLoss=*/true);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mpc-verify-autodiff: the exit contract of the phase autodiff.
 #include "dialects/mpc/IR/Mpc.h"
+#include "mpc/Analysis/EntryRole.h"
 #include "mpc/Analysis/GraphContract.h"
 #include "mpc/Autodiff/Passes.h"
 
@@ -54,8 +55,7 @@ struct VerifyAutodiffPass : mpc::impl::VerifyAutodiffBase<VerifyAutodiffPass> {
         function.emitError() << "@" << name << " must not be left after mpc-differentiate";
         failedAny = true;
       }
-    auto predict = module.lookupSymbol<func::FuncOp>("predict");
-    if (!predict || !predict->hasAttr(MpcDialect::kEntryAttr)) {
+    if (!findEntry(module, EntryRole::Predict)) {
       module.emitError() << "has no entry @predict";
       failedAny = true;
     }
@@ -65,7 +65,7 @@ struct VerifyAutodiffPass : mpc::impl::VerifyAutodiffBase<VerifyAutodiffPass> {
       failedAny = true;
     });
     for (func::FuncOp function : module.getOps<func::FuncOp>())
-      if (function->hasAttr(MpcDialect::kEntryAttr) && failed(verifyEntry(function)))
+      if (isEntry(function) && failed(verifyEntry(function)))
         failedAny = true;
     if (failedAny)
       signalPassFailure();

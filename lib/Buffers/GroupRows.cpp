@@ -4,6 +4,7 @@
 #include "dialects/mpcrt/IR/Mpcrt.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/IR/Remarks.h"
+#include "mpc/Analysis/EntryRole.h"
 #include "mpc/Buffers/Passes.h"
 
 namespace mpc {
@@ -93,7 +94,7 @@ struct GroupRowsPass : mpc::impl::GroupRowsBase<GroupRowsPass> {
   void runOnModule() override {
     IRRewriter rewriter(&getContext());
     for (auto entry : getOperation().getOps<func::FuncOp>())
-      if (entry->hasAttr(MpcDialect::kEntryAttr))
+      if (isEntry(entry))
         for (Block &block : entry.getBody())
           gather(rewriter, block);
   }

@@ -4,6 +4,7 @@
 #include "dialects/mpcrt/IR/Mpcrt.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Remarks.h"
+#include "mpc/Analysis/EntryRole.h"
 #include "mpc/Buffers/Passes.h"
 
 namespace mpc {
@@ -35,7 +36,7 @@ struct ParallelizeRowsPass : mpc::impl::ParallelizeRowsBase<ParallelizeRowsPass>
   void runOnModule() override {
     for (auto entry : getOperation().getOps<func::FuncOp>()) {
       BlockArgument batch = getBatchArgument(entry);
-      if (!entry->hasAttr(MpcDialect::kEntryAttr) || !batch)
+      if (!isEntry(entry) || !batch)
         continue;
       for (auto loop : llvm::make_early_inc_range(entry.getBody().front().getOps<scf::ForOp>()))
         parallelize(loop, batch);

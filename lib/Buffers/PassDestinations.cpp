@@ -8,6 +8,7 @@
 #include "dialects/mpcrt/IR/Mpcrt.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mpc/Analysis/EntryRole.h"
 #include "mpc/Buffers/Passes.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -320,7 +321,7 @@ namespace {
 struct PassDestinationsPass : mpc::impl::PassDestinationsBase<PassDestinationsPass> {
   void runOnModule() override {
     for (auto function : getOperation().getOps<func::FuncOp>())
-      if (function->hasAttr(MpcDialect::kEntryAttr) && getBatchlessEntry(function))
+      if (isEntry(function) && getBatchlessEntry(function))
         if (failed(Entry(function).run()))
           signalPassFailure();
   }

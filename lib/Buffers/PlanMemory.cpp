@@ -3,6 +3,7 @@
 #include "dialects/mpcrt/IR/Mpcrt.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Remarks.h"
+#include "mpc/Analysis/EntryRole.h"
 #include "mpc/Analysis/MemoryPlan.h"
 #include "mpc/Buffers/Passes.h"
 
@@ -81,7 +82,7 @@ namespace {
 struct PlanMemoryPass : mpc::impl::PlanMemoryBase<PlanMemoryPass> {
   void runOnModule() override {
     for (auto entry : getOperation().getOps<func::FuncOp>())
-      if (entry->hasAttr(MpcDialect::kEntryAttr) && failed(plan(entry)))
+      if (isEntry(entry) && failed(plan(entry)))
         signalPassFailure();
   }
 };

@@ -10,6 +10,7 @@
 #include "mlir/IR/Remarks.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "mpc/Analysis/BatchExtent.h"
+#include "mpc/Analysis/EntryRole.h"
 #include "mpc/Buffers/Passes.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -27,7 +28,8 @@ static constexpr int64_t kAlignment = 256;
 /// Between other entries' calls weights stay as they are. Those of a caller's own loop follow an
 /// update each, so that there would be nothing to gain.
 static bool isCalledAgain(func::FuncOp entry) {
-  return llvm::is_contained({"predict", "evaluate", "train_step"}, entry.getSymName());
+  const std::optional<EntryRole> role = entryRoleOf(entry);
+  return role == EntryRole::Predict || role == EntryRole::Evaluate || role == EntryRole::TrainStep;
 }
 
 namespace {
@@ -199,7 +201,7 @@ struct PrepareWeightsPass : mpc::impl::PrepareWeightsBase<PrepareWeightsPass> {
   void runOnModule() override {
     SymbolTable symbols(getOperation());
     for (auto entry : getOperation().getOps<func::FuncOp>())
-      if (entry->hasAttr(MpcDialect::kEntryAttr) && isCalledAgain(entry))
+      if (isEntry(entry) && isCalledAgain(entry))
         Preparation(entry, symbols).run();
   }
 };

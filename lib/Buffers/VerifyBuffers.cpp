@@ -3,6 +3,7 @@
 #include "dialects/mpcrt/IR/Mpcrt.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Bufferization/Transforms/BufferViewFlowAnalysis.h"
+#include "mpc/Analysis/EntryRole.h"
 #include "mpc/Analysis/EntrySignature.h"
 #include "mpc/Buffers/Passes.h"
 
@@ -82,7 +83,7 @@ struct VerifyBuffersPass : mpc::impl::VerifyBuffersBase<VerifyBuffersPass> {
         fail(op) << "allocates; every temporary is an mpcrt.view of the arena";
       if (auto global = dyn_cast<memref::GlobalOp>(op); global && !global.getConstant())
         fail(op) << "is mutable; state is passed as arguments";
-      if (auto entry = dyn_cast<func::FuncOp>(op); entry && entry->hasAttr(MpcDialect::kEntryAttr))
+      if (auto entry = dyn_cast<func::FuncOp>(op); entry && isEntry(entry))
         failedOnce |= failed(verifyEntry(entry));
     });
     if (failedOnce)

@@ -112,7 +112,8 @@ void Explanation::recordLayers(ModuleOp module) {
 void Explanation::recordOps(ModuleOp module) {
   for (auto function : module.getOps<func::FuncOp>()) {
     // The stages of the training step are its own ops again.
-    if (!function->hasAttr(MpcDialect::kEntryAttr) || isTrainStage(function.getName()))
+    const std::optional<EntryRole> role = entryRoleOf(function);
+    if (!role || isTrainStage(*role))
       continue;
     function.walk([&](Operation *op) {
       if (!isa_and_nonnull<MpcDialect>(op->getDialect()) || op->hasTrait<OpTrait::ConstantLike>() ||
@@ -140,7 +141,7 @@ void Explanation::recordOps(ModuleOp module) {
           row.kernel += (" + " + stringifyActivation(activation)).str();
       }
       // What leaves the layer is what its last op returns.
-      if (Layer *layer = row.entry == "predict" ? findLayer(row.layer) : nullptr)
+      if (Layer *layer = role == EntryRole::Predict ? findLayer(row.layer) : nullptr)
         layer->output = text(getElementTypeOrSelf(op->getResult(0).getType()));
       ops.push_back(row);
     });

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mpc-fuse: groups that become one library call or one kernel.
 #include "Fusion.h"
+#include "mpc/Analysis/EntryRole.h"
 #include "mpc/Transforms/Passes.h"
 
 namespace mpc {
@@ -18,7 +19,7 @@ struct FusePass : mpc::impl::FuseBase<FusePass> {
   void runOnModule() override {
     IRRewriter rewriter(&getContext());
     for (auto function : getOperation().getOps<func::FuncOp>()) {
-      if (!function->hasAttr(MpcDialect::kEntryAttr))
+      if (!isEntry(function))
         continue;
       // The cross-entropy looks through the logarithm, so it comes first.
       if (logits)

@@ -6,6 +6,7 @@
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mpc/Analysis/EntryRole.h"
 #include "mpc/Transforms/Passes.h"
 
 namespace mpc {
@@ -136,7 +137,7 @@ namespace {
 struct FuseLinalgPass : mpc::impl::FuseLinalgBase<FuseLinalgPass> {
   void runOnModule() override {
     for (auto function : getOperation().getOps<func::FuncOp>())
-      if (function->hasAttr(MpcDialect::kEntryAttr) && llvm::hasSingleElement(function.getBody())) {
+      if (isEntry(function) && llvm::hasSingleElement(function.getBody())) {
         mergeKernels(function, mergeOne);
         remarkRefused(function);
       }

@@ -6,6 +6,7 @@
 #include "Fusion.h"
 #include "dialects/mpc/IR/Float8.h"
 #include "dialects/mpc/IR/ShortSums.h"
+#include "mpc/Analysis/EntryRole.h"
 #include "mpc/Transforms/Passes.h"
 
 namespace mpc {
@@ -44,7 +45,7 @@ struct PadDimsPass : mpc::impl::PadDimsBase<PadDimsPass> {
     names = &dimensionNames;
     SmallVector<ContractOp> contracts;
     for (auto function : getOperation().getOps<func::FuncOp>())
-      if (function->hasAttr(MpcDialect::kEntryAttr))
+      if (isEntry(function))
         function.walk([&](Operation *op) {
           if (auto contract = dyn_cast<ContractOp>(op))
             contracts.push_back(contract);

@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mpc/Analysis/EntryRole.h"
 #include "mpc/Analysis/LayerPath.h"
 #include "mpc/Transforms/Passes.h"
 
@@ -118,7 +119,7 @@ struct RematerializePass : mpc::impl::RematerializeBase<RematerializePass> {
 
   void runOnModule() override {
     for (auto function : getOperation().getOps<func::FuncOp>())
-      if (function->hasAttr(MpcDialect::kEntryAttr) && llvm::hasSingleElement(function.getBody()))
+      if (isEntry(function) && llvm::hasSingleElement(function.getBody()))
         mergeKernels(function, [&](IRRewriter &rewriter, GenericOp consumer) {
           return rematerializeOne(rewriter, consumer, workPerByte);
         });

@@ -4,6 +4,7 @@
 // in a register, only writes the two.
 #include "dialects/mpc/IR/Mpc.h"
 #include "mlir/IR/Remarks.h"
+#include "mpc/Analysis/EntryRole.h"
 #include "mpc/Transforms/Passes.h"
 
 namespace mpc {
@@ -33,7 +34,7 @@ public:
   void run() {
     SmallVector<func::FuncOp> entries;
     for (auto function : module.getOps<func::FuncOp>())
-      if (function->hasAttr(MpcDialect::kEntryAttr) && !function.isExternal())
+      if (isEntry(function) && !function.isExternal())
         entries.push_back(function);
     for (func::FuncOp function : entries)
       replaceCasts(function);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mpc-verify-fusion: the exit contract of the phase `fusion`.
 #include "dialects/mpc/IR/Mpc.h"
+#include "mpc/Analysis/EntryRole.h"
 #include "mpc/Analysis/FiniteTest.h"
 #include "mpc/Transforms/Passes.h"
 
@@ -58,7 +59,7 @@ struct VerifyFusionPass : mpc::impl::VerifyFusionBase<VerifyFusionPass> {
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       if (!function.isExternal())
         ok &= succeeded(verifyShadows(function, shadows));
-      if (!function->hasAttr(MpcDialect::kEntryAttr)) {
+      if (!isEntry(function)) {
         function.emitError() << "function @" << function.getName()
                              << " is no entry; expected only functions with mpc.entry";
         ok = false;

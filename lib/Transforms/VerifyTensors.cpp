@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mpc/Analysis/EntryRole.h"
 #include "mpc/Transforms/Passes.h"
 
 namespace mpc {
@@ -22,7 +23,7 @@ struct VerifyTensorsPass : mpc::impl::VerifyTensorsBase<VerifyTensorsPass> {
   void runOnOperation() override {
     bool ok = true;
     for (auto function : getOperation().getOps<func::FuncOp>())
-      if (function->hasAttr(MpcDialect::kEntryAttr))
+      if (isEntry(function))
         function.walk([&](Operation *op) { ok &= succeeded(verify(op)); });
     if (!ok)
       signalPassFailure();

@@ -163,7 +163,7 @@ const char *BenchSteps::usedKernels() const {
 
 std::string BenchSteps::describe() const {
   int32_t isa = mpc_rt_context_isa(session_->context());
-  nlohmann::ordered_json json;
+  auto json = nlohmann::ordered_json::object();
   json["model"] = session_->executable().model_name;
   json["mode"] = mode();
   json["device"] = options_.session.device;

@@ -27,7 +27,7 @@ static const struct {
 static std::string orNone(const char *text) { return text ? text : ""; }
 
 static nlohmann::ordered_json describe(uint32_t index, const mpc_rt_device_info_t &info) {
-  nlohmann::ordered_json json;
+  auto json = nlohmann::ordered_json::object();
   json["name"] = orNone(info.name);
   json["kind"] = orNone(info.kind);
   json["available"] = info.available != 0;
@@ -46,12 +46,13 @@ static nlohmann::ordered_json describe(uint32_t index, const mpc_rt_device_info_
     gain.struct_size = sizeof gain;
     if (!info.available || mpc_rt_device_policy_gain(index, policy, &gain))
       continue;
-    nlohmann::ordered_json &row = json["policies"][policy];
+    auto row = nlohmann::ordered_json::object();
     row["native"] = gain.native != 0;
     row["peak_ratio"] = gain.peak_ratio;
     row["memory_ratio"] = gain.memory_ratio;
     row["summary"] = orNone(gain.summary);
     row["warning"] = orNone(gain.warning);
+    json["policies"][policy] = std::move(row);
   }
   return json;
 }

@@ -27,7 +27,7 @@ static std::string dtypeName(mpc_rt_dtype_t dtype) {
 }
 
 static Json describeTensor(const mpc_rt_tensor_info_t &tensor) {
-  Json json;
+  Json json = Json::object();
   json["name"] = tensor.name;
   json["dtype"] = dtypeName(tensor.dtype);
   json["shape"] = Json::array();
@@ -47,7 +47,7 @@ static uint64_t bytesOf(const mpc_rt_tensor_info_t &tensor) {
 }
 
 static Json describeEntry(const mpc_rt_entry_info_t &entry) {
-  Json json;
+  Json json = Json::object();
   json["name"] = entry.name;
   json["inputs"] = Json::array();
   json["outputs"] = Json::array();
@@ -63,7 +63,7 @@ static Json describeEntry(const mpc_rt_entry_info_t &entry) {
 /// The tables of the library and, under "manifest", what the compiler wrote.
 static Json describe(const Session &session) {
   const mpc_rt_executable_t &tables = session.executable();
-  Json json;
+  Json json = Json::object();
   json["model"] = tables.model_name;
   json["library"] = session.path();
   struct stat info;

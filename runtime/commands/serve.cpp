@@ -51,7 +51,7 @@ int serve(BenchSteps &steps, FILE *in, Console &console) {
     if (int code = console.json("TIMES " + times.dump() + "\n"))
       return code;
   }
-  nlohmann::ordered_json done;
+  auto done = nlohmann::ordered_json::object();
   if (std::optional<float> loss = steps.loss()) {
     if (std::isfinite(*loss))
       done["loss"] = *loss;

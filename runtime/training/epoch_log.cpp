@@ -45,7 +45,7 @@ data::Status CsvLog::historyChanged(const std::vector<Logs> &history) {
 }
 
 std::string jsonLine(int64_t epoch, const Logs &logs) {
-  nlohmann::ordered_json line;
+  auto line = nlohmann::ordered_json::object();
   line["epoch"] = epoch;
   for (const auto &[name, value] : logs) {
     if (std::isfinite(value))

@@ -17,7 +17,7 @@ mpc.optimizer "sgd" rule(#mpc.sgd<momentum = 0.9 : f64, nesterov = false>) {lear
 // Inference has no dropout and does not see the random state.
 // CHECK-LABEL: func.func @predict
 // CHECK-SAME: (%[[X:.*]]: tensor<?x8xf32> {mpc.input = "x"}, %{{.*}}: tensor<8x4xf32> {mpc.variable = @"dense/kernel"}, %{{.*}}: tensor<4xf32> {mpc.variable = @"dense/bias"})
-// CHECK-SAME: -> (tensor<?x4xf32> {mpc.output = "out0"}) attributes {mpc.entry}
+// CHECK-SAME: -> (tensor<?x4xf32> {mpc.output = "out0"}) attributes {mpc.entry = #mpc.entry_role<predict>}
 // CHECK-NOT: mpc.dropout
 // CHECK: return
 

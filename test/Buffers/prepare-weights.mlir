@@ -36,7 +36,7 @@ mpc.variable @lr : tensor<3xf32> role optimizer
 // CHECK-NEXT: } : memref<?xi8>
 // CHECK-NOT: memref.dealloc
 // CHECK: mpcrt.contract ins(%{{.*}}, %[[WIDE]]
-func.func @predict(%x: memref<?x4xf32> {mpc.input = "x"}, %w: memref<4x3xi8> {mpc.variable = @w}, %out: memref<?x8xf32> {mpcrt.output = "out0"}, %n: index {mpcrt.batch}) attributes {mpc.entry} {
+func.func @predict(%x: memref<?x4xf32> {mpc.input = "x"}, %w: memref<4x3xi8> {mpc.variable = @w}, %out: memref<?x8xf32> {mpcrt.output = "out0"}, %n: index {mpcrt.batch}) attributes {mpc.entry = #mpc.entry_role<predict>} {
   %zero = arith.constant 0 : i8
   %scaled = memref.alloc(%n) : memref<?x4xf32>
   linalg.generic {indexing_maps = [#each, #each], iterator_types = ["parallel", "parallel"]} ins(%x : memref<?x4xf32>) outs(%scaled : memref<?x4xf32>) {
@@ -74,7 +74,7 @@ func.func @predict(%x: memref<?x4xf32> {mpc.input = "x"}, %w: memref<4x3xi8> {mp
 // CHECK: memref.alloc() : memref<3xf32>
 // CHECK: memref.alloc() : memref<3xf32>
 // CHECK-NOT: mpcrt.prepare
-func.func @train_step(%x: memref<?x4xf32> {mpc.input = "x"}, %w: memref<4x3xi8> {mpc.variable = @w}, %b: memref<3xf32> {mpc.variable = @b}, %lr: memref<3xf32> {mpc.variable = @lr}, %out: memref<?x3xf32> {mpcrt.output = "out0"}, %n: index {mpcrt.batch}) attributes {mpc.entry} {
+func.func @train_step(%x: memref<?x4xf32> {mpc.input = "x"}, %w: memref<4x3xi8> {mpc.variable = @w}, %b: memref<3xf32> {mpc.variable = @b}, %lr: memref<3xf32> {mpc.variable = @lr}, %out: memref<?x3xf32> {mpcrt.output = "out0"}, %n: index {mpcrt.batch}) attributes {mpc.entry = #mpc.entry_role<train_step>} {
   %wide = memref.alloc() : memref<4x3xf32>
   linalg.generic {indexing_maps = [#each, #each], iterator_types = ["parallel", "parallel"]} ins(%w : memref<4x3xi8>) outs(%wide : memref<4x3xf32>) {
   ^bb0(%in: i8, %o: f32):
@@ -108,7 +108,7 @@ func.func @train_step(%x: memref<?x4xf32> {mpc.input = "x"}, %w: memref<4x3xi8> 
 // The stages of a caller's loop run once per update.
 // CHECK-LABEL: func.func @train_forward
 // CHECK-NOT: mpcrt.prepare
-func.func @train_forward(%x: memref<?x4xf32> {mpc.input = "x"}, %w: memref<4x3xi8> {mpc.variable = @w}, %out: memref<?x3xf32> {mpcrt.output = "out0"}, %n: index {mpcrt.batch}) attributes {mpc.entry} {
+func.func @train_forward(%x: memref<?x4xf32> {mpc.input = "x"}, %w: memref<4x3xi8> {mpc.variable = @w}, %out: memref<?x3xf32> {mpcrt.output = "out0"}, %n: index {mpcrt.batch}) attributes {mpc.entry = #mpc.entry_role<train_forward>} {
   %wide = memref.alloc() : memref<4x3xf32>
   linalg.generic {indexing_maps = [#each, #each], iterator_types = ["parallel", "parallel"]} ins(%w : memref<4x3xi8>) outs(%wide : memref<4x3xf32>) {
   ^bb0(%in: i8, %o: f32):

@@ -46,14 +46,14 @@ memref.global "private" @counter : memref<i64> = dense<0>
 // -----
 
 // expected-error @+1 {{never writes output "out0"}}
-func.func @predict(%x: memref<?x8xf32> {mpc.input = "x"}, %out: memref<?x8xf32> {mpcrt.output = "out0"}, %b: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
+func.func @predict(%x: memref<?x8xf32> {mpc.input = "x"}, %out: memref<?x8xf32> {mpcrt.output = "out0"}, %b: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry = #mpc.entry_role<predict>, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
   return
 }
 
 // -----
 
 // expected-error @+1 {{writes into its input 0}}
-func.func @predict(%x: memref<?x8xf32> {mpc.input = "x"}, %out: memref<?x8xf32> {mpcrt.output = "out0"}, %b: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
+func.func @predict(%x: memref<?x8xf32> {mpc.input = "x"}, %out: memref<?x8xf32> {mpcrt.output = "out0"}, %b: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry = #mpc.entry_role<predict>, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
   memref.copy %x, %out : memref<?x8xf32> to memref<?x8xf32>
   memref.copy %out, %x : memref<?x8xf32> to memref<?x8xf32>
   return
@@ -63,7 +63,7 @@ func.func @predict(%x: memref<?x8xf32> {mpc.input = "x"}, %out: memref<?x8xf32> 
 
 // A view of a target is the target.
 // expected-error @+1 {{writes into its input 1}}
-func.func @evaluate(%x: memref<?x8xf32> {mpc.input = "x"}, %y: memref<?x8xf32> {mpc.target = "y0"}, %out: memref<?x8xf32> {mpcrt.output = "loss"}, %b: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
+func.func @evaluate(%x: memref<?x8xf32> {mpc.input = "x"}, %y: memref<?x8xf32> {mpc.target = "y0"}, %out: memref<?x8xf32> {mpcrt.output = "loss"}, %b: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry = #mpc.entry_role<evaluate>, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
   %zero = arith.constant 0.0 : f32
   %flat = memref.collapse_shape %y [[0, 1]] : memref<?x8xf32> into memref<?xf32>
   linalg.fill ins(%zero : f32) outs(%flat : memref<?xf32>)

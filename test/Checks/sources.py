@@ -100,6 +100,18 @@ def check_library_output(files):
                 yield f"{name}:{number}: a library neither prints nor ends the process: {line.strip()}"
 
 
+def check_null_json(files):
+    """nlohmann-json 3.11.2 turns a null into an object or array before it has memory for it: where there
+    is none, the destructor follows a null pointer. Found by the injection of faults."""
+    pattern = re.compile(r"^\s*(nlohmann::(ordered_)?json|Json) \w+(;|\{\};)")
+    for name in filter(is_code, files):
+        if not name.startswith("runtime/"):
+            continue
+        for number, line in enumerate(read(name).splitlines(), 1):
+            if pattern.search(line):
+                yield f"{name}:{number}: a null value; expected Json::object() or Json::array(): {line.strip()}"
+
+
 def check_licence(files):
     for name in files:
         if not (is_code(name) or name.endswith(SCRIPTS) or name.startswith("scripts/")):
@@ -263,6 +275,7 @@ CHECKS = [
     check_dependency_direction,
     check_command_line_options,
     check_library_output,
+    check_null_json,
     check_licence,
     check_machine_paths,
     check_file_length,

@@ -30,11 +30,11 @@ KINDS = ["malloc", "thread", "open", "write", "fsync", "rename", "link", "mmap"]
 FOREIGN = ["internal error", "LLVM ERROR", "terminate called", "libgomp", "please report", "Traceback"]
 
 
-# libgomp ends the process where it gets no memory or no thread. The runtime asks for as much before it
-# calls libgomp, and gives it back; that the next call fails all the same, only this test brings about.
-# These are counted, and may be a few.
+# libgomp ends the process where it gets no memory or no thread. Only products that oneDNN multiplies
+# need it: the runtime asks for as much before, and gives it back; that the next call fails all the same,
+# only this test brings about. These are counted, and may be a few.
 UNAVOIDABLE = ["libgomp: Out of memory allocating", "libgomp: Thread creation failed"]
-MOST_UNAVOIDABLE = 0.02  # of the faults
+MOST_UNAVOIDABLE = 0.005  # of the faults
 
 
 class Wrong(Exception):
@@ -160,7 +160,7 @@ class Suite:
 
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             refused = sum(pool.map(attempt, faults))
-        if len(scenario.unavoidable) > max(12, MOST_UNAVOIDABLE * len(faults)):
+        if len(scenario.unavoidable) > max(2, MOST_UNAVOIDABLE * len(faults)):
             failures.append(f"{scenario.name}: libgomp ended the process at {scenario.unavoidable}")
         if failures:
             for failure in sorted(failures)[: int(os.environ.get("MPC_FAULTS_SHOWN", "20"))]:
@@ -204,6 +204,15 @@ class Suite:
         _, _, old, _ = self.run(first, "malloc:0")
         command = self.train("--epochs=2", "--checkpoint=kept", "--resume=kept", "--save=w.safetensors")
         return self.inject(Scenario("resume", command, old), self.every)
+
+    def test_reports(self):
+        """What commands print as JSON."""
+        commands = [["inspect", self.library, "--json"], ["devices", "--json"],
+                    ["evaluate", self.library, "--data", self.data, "--json"],
+                    ["bench", self.library, "--steps=1", "--json", "--threads=1"]]  # fmt: skip
+        for words in commands:
+            self.inject(Scenario(words[0], [self.tool("mpc-run"), *words], {}), self.every)
+        return f"{len(commands)} commands"
 
     def test_host(self):
         """A program of its own, which nothing may end."""

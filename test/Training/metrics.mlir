@@ -17,7 +17,7 @@
 
 // RUN: mpcc %s --loss=mse --optimizer=sgd --metrics=%t/metrics.json --compile-to=autodiff | FileCheck %s --check-prefix=ENTRY
 // ENTRY-LABEL: func.func @metric_results
-// ENTRY-SAME: attributes {mpc.entry}
+// ENTRY-SAME: attributes {mpc.entry = #mpc.entry_role<metric_results>}
 
 // What is not known or refused by Keras.
 // RUN: echo '{"module": "keras", "class_name": "Wrong"}' > %t/object.json

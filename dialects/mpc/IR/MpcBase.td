@@ -62,7 +62,8 @@ def Mpc_Dialect : Dialect {
     /// Unit attribute of contractions, sums and products that stand for an op in each step of a
     /// loop: what the steps share has a cotangent that is not rounded to 16 bits.
     static constexpr ::llvm::StringLiteral kEveryStepAttr = "mpc.every_step";
-    /// Unit attribute of functions that become entries of the compiled library.
+    /// Functions that become entries of the compiled library: the role that their name says
+    /// (#mpc.entry_role), else a unit.
     static constexpr ::llvm::StringLiteral kEntryAttr = "mpc.entry";
     /// Variable: the element type that a layer stores it in by its own choice, whatever the policy.
     static constexpr ::llvm::StringLiteral kOwnTypeAttr = "mpc.own_type";

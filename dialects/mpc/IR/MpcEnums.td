@@ -13,6 +13,17 @@ class Mpc_Enum<string name, string summary, list<I32EnumAttrCase> cases>
   let genSpecializedAttr = 0;
 }
 
+def Mpc_EntryRole : Mpc_Enum<"EntryRole", "what an entry of the compiled library is for; the entry has its name", [
+  I32EnumAttrCase<"Predict", 0, "predict">, I32EnumAttrCase<"Evaluate", 1, "evaluate">,
+  I32EnumAttrCase<"Gradients", 2, "gradients">, I32EnumAttrCase<"MetricResults", 3, "metric_results">,
+  I32EnumAttrCase<"TrainStep", 4, "train_step">,
+  // The training step in the stages of a caller's own loop.
+  I32EnumAttrCase<"TrainForward", 5, "train_forward">, I32EnumAttrCase<"TrainBackward", 6, "train_backward">,
+  I32EnumAttrCase<"TrainApply", 7, "train_apply">]>;
+def Mpc_EntryRoleAttr : EnumAttr<Mpc_Dialect, Mpc_EntryRole, "entry_role"> {
+  let assemblyFormat = "`<` $value `>`";
+}
+
 def Mpc_ReduceKind : Mpc_Enum<"ReduceKind", "what a reduction computes", [
   I32EnumAttrCase<"Sum", 0, "sum">, I32EnumAttrCase<"Mean", 1, "mean">,
   I32EnumAttrCase<"Max", 2, "max">, I32EnumAttrCase<"Min", 3, "min">,

@@ -21,6 +21,7 @@ static bool isDefinition(Operation *op) {
   return function && !function.isExternal();
 }
 static bool isUnit(Attribute value) { return isa<UnitAttr>(value); }
+static bool isUnitOrRole(Attribute value) { return isa<UnitAttr, EntryRoleAttr>(value); }
 static bool isText(Attribute value) { return isa<StringAttr>(value); }
 static bool isPhase(Attribute value) {
   auto name = dyn_cast<StringAttr>(value);
@@ -63,7 +64,8 @@ static ArrayRef<AttributeRule> attributeRules() {
   };
   constexpr auto knowsEveryStep = [](Operation *op) { return op->hasTrait<KnowsEveryStep>(); };
   static const AttributeRule rules[] = {
-      {Mpc::kEntryAttr, isDefinition, isUnit, "a unit, on a function with a body"},
+      {Mpc::kEntryAttr, isDefinition, isUnitOrRole,
+       "a unit or an #mpc.entry_role, on a function with a body"},
       {Mpc::kEveryStepAttr, knowsEveryStep, isUnit,
        "a unit, on mpc.add, mpc.contract or mpc.multiply"},
       {Mpc::kRefusesAttr, isLayer, isDictionaryOfTexts, "a dictionary of strings, on mpc.layer"},
@@ -89,11 +91,27 @@ static ArrayRef<AttributeRule> attributeRules() {
   return rules;
 }
 
+/// Passes ask for the role, callers of the library for the name.
+static LogicalResult verifyEntryRole(Operation *op, Attribute value) {
+  const StringRef name = SymbolTable::getSymbolName(op).getValue();
+  const std::optional<EntryRole> named = symbolizeEntryRole(name);
+  auto role = dyn_cast<EntryRoleAttr>(value);
+  if (role && named != role.getValue())
+    return op->emitOpError() << "@" << name << " has the role "
+                             << stringifyEntryRole(role.getValue())
+                             << "; expected a function of that name";
+  if (named && !role)
+    return op->emitOpError() << "@" << name << " has no role; expected " << MpcDialect::kEntryAttr
+                             << " = #mpc.entry_role<" << name << ">";
+  return success();
+}
+
 LogicalResult MpcDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
   for (const AttributeRule &rule : attributeRules())
     if (attribute.getName() == rule.name) {
       if (rule.standsOn(op) && rule.holds(attribute.getValue()))
-        return success();
+        return attribute.getName() == kEntryAttr ? verifyEntryRole(op, attribute.getValue())
+                                                 : success();
       return op->emitOpError() << rule.name << " must be " << rule.expectation;
     }
   return op->emitOpError() << "unknown attribute " << attribute.getName();

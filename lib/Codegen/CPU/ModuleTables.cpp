@@ -4,6 +4,7 @@
 #include "dialects/mpcrt/IR/Mpcrt.h"
 #include "dialects/mpcrt/IR/ServicesSize.h"
 #include "mpc-rt/executable.h"
+#include "mpc/Analysis/EntryRole.h"
 #include "mpc/Support/InternalError.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
@@ -89,7 +90,9 @@ static llvm::Error readVariables(ModuleOp module, ModuleTables &tables) {
 
 /// Entries that change no weights (the runtime's WeightUse::constant).
 static bool onlyReadsWeights(StringRef entry) {
-  return entry == "predict" || entry == "evaluate" || entry == "metric_results";
+  const std::optional<EntryRole> role = symbolizeEntryRole(entry);
+  return role == EntryRole::Predict || role == EntryRole::Evaluate ||
+         role == EntryRole::MetricResults;
 }
 
 /// Keras's name of the plain policy with these types, which are in MLIR's spelling.

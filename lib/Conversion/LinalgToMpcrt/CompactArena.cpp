@@ -5,6 +5,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
+#include "mpc/Analysis/EntryRole.h"
 #include "mpc/Conversion/Passes.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -123,7 +124,7 @@ namespace {
 struct CompactArenaPass : mpc::impl::CompactArenaBase<CompactArenaPass> {
   void runOnModule() override {
     for (auto function : getOperation().getOps<func::FuncOp>())
-      if (function->hasAttr(MpcDialect::kEntryAttr))
+      if (isEntry(function))
         compact(function);
   }
 };

@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mpc/Analysis/EntryRole.h"
 #include "mpc/Conversion/Passes.h"
 
 namespace mpc {
@@ -72,7 +73,7 @@ struct ConvertLinalgToMpcrtPass : mpc::impl::ConvertLinalgToMpcrtBase<ConvertLin
   void runOnModule() override {
     SmallVector<func::FuncOp> entries;
     for (auto function : getOperation().getOps<func::FuncOp>())
-      if (function->hasAttr(MpcDialect::kEntryAttr))
+      if (isEntry(function))
         entries.push_back(function);
     for (func::FuncOp entry : entries) {
       if (!getBatchArgument(entry)) {

@@ -6,6 +6,7 @@
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "mpc/Analysis/EntryRole.h"
 #include "mpc/Conversion/Passes.h"
 
 namespace mpc {
@@ -93,7 +94,7 @@ struct GatherLaunchesPass : mpc::impl::GatherLaunchesBase<GatherLaunchesPass> {
   void runOnModule() override {
     BufferUses uses(getOperation());
     for (auto function : getOperation().getOps<func::FuncOp>())
-      if (function->hasAttr(MpcDialect::kEntryAttr))
+      if (isEntry(function))
         function.walk([&](Block *block) {
           while (gatherOnce(*block, uses))
             ;

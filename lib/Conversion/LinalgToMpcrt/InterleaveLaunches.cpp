@@ -9,6 +9,7 @@
 #include "mlir/Transforms/RegionUtils.h"
 #include "mpc-rt/executable.h"
 #include "mpc/Analysis/BatchExtent.h"
+#include "mpc/Analysis/EntryRole.h"
 #include "mpc/Analysis/ReshapedBuffer.h"
 #include "mpc/Conversion/Passes.h"
 
@@ -194,7 +195,7 @@ struct InterleaveLaunchesPass : mpc::impl::InterleaveLaunchesBase<InterleaveLaun
     BufferUses uses(getOperation());
     KernelCopies copies(uses);
     for (auto function : getOperation().getOps<func::FuncOp>())
-      if (function->hasAttr(MpcDialect::kEntryAttr))
+      if (isEntry(function))
         for (auto contract :
              llvm::make_early_inc_range(function.getBody().front().getOps<mpcrt::ContractOp>()))
           interleave(contract, uses, copies);

@@ -7,6 +7,7 @@
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "mpc/Analysis/EntryRole.h"
 #include "mpc/Conversion/Passes.h"
 
 namespace mpc {
@@ -98,7 +99,7 @@ struct JoinLaunchesPass : mpc::impl::JoinLaunchesBase<JoinLaunchesPass> {
   void runOnModule() override {
     BufferUses uses(getOperation());
     for (auto function : getOperation().getOps<func::FuncOp>())
-      if (function->hasAttr(MpcDialect::kEntryAttr))
+      if (isEntry(function))
         joinLaunches(function.getBody().front(), uses);
   }
 };

@@ -10,6 +10,7 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "mpc/Analysis/EntryRole.h"
 #include "mpc/Analysis/EntrySignature.h"
 #include "mpc/Analysis/ReshapedBuffer.h"
 #include "mpc/Conversion/Passes.h"
@@ -233,7 +234,7 @@ struct OutlineHostCodePass : mpc::impl::OutlineHostCodeBase<OutlineHostCodePass>
     ModuleOp module = getOperation();
     SmallVector<func::FuncOp> entries;
     for (auto function : module.getOps<func::FuncOp>())
-      if (function->hasAttr(MpcDialect::kEntryAttr))
+      if (isEntry(function))
         entries.push_back(function);
     bool failedOnce = false;
     for (func::FuncOp entry : entries) {

@@ -6,6 +6,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/CallInterfaces.h"
+#include "mpc/Analysis/EntryRole.h"
 #include "mpc/Analysis/EntrySignature.h"
 #include "mpc/Conversion/Passes.h"
 
@@ -24,7 +25,7 @@ struct VerifyKernelsPass : mpc::impl::VerifyKernelsBase<VerifyKernelsPass> {
       if (op == getOperation())
         return;
       if (auto entry = dyn_cast<func::FuncOp>(op);
-          entry && entry->hasAttr(MpcDialect::kEntryAttr) && failed(verifyEntrySignature(entry)))
+          entry && isEntry(entry) && failed(verifyEntrySignature(entry)))
         return signalPassFailure();
       if (isa<linalg::LinalgDialect, tensor::TensorDialect, bufferization::BufferizationDialect>(
               op->getDialect()))

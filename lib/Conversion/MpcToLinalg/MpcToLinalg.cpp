@@ -12,6 +12,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mpc/Analysis/EntryRole.h"
 #include "mpc/Conversion/Passes.h"
 
 namespace mpc {
@@ -94,7 +95,7 @@ struct ConvertMpcToLinalgPass : mpc::impl::ConvertMpcToLinalgBase<ConvertMpcToLi
     config.allowPatternRollback = false;
     config.foldingMode = DialectConversionFoldingMode::Never;
     for (auto function : getOperation().getOps<func::FuncOp>()) {
-      if (!function->hasAttr(MpcDialect::kEntryAttr))
+      if (!isEntry(function))
         continue;
       keepElementTypes(function);
       if (narrowWeights)

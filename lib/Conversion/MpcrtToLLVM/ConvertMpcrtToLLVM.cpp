@@ -19,6 +19,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mpc-rt/abi_version.h"
+#include "mpc/Analysis/EntryRole.h"
 #include "mpc/Analysis/EntrySignature.h"
 #include "mpc/Conversion/Passes.h"
 
@@ -57,7 +58,7 @@ struct ConvertMpcrtToLLVMPass : mpc::impl::ConvertMpcrtToLLVMBase<ConvertMpcrtTo
                                    tables.variables.size());
     SmallVector<func::FuncOp> entries, kernels, hostLoops;
     for (auto function : module.getOps<func::FuncOp>()) {
-      if (function->hasAttr(MpcDialect::kEntryAttr)) {
+      if (isEntry(function)) {
         if (failed(verifyEntrySignature(function)))
           return signalPassFailure();
         entries.push_back(function);

@@ -10,6 +10,7 @@
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "mpc/Analysis/EntryRole.h"
 #include "mpc/Conversion/Passes.h"
 
 namespace mpc {
@@ -174,7 +175,7 @@ struct ShareHostLoopsPass : mpc::impl::ShareHostLoopsBase<ShareHostLoopsPass> {
     ModuleOp module = getOperation();
     SmallVector<scf::ForOp> loops;
     for (auto function : module.getOps<func::FuncOp>())
-      if (function->hasAttr(MpcDialect::kEntryAttr))
+      if (isEntry(function))
         collect(function.getBody(), loops);
     size_t number = 0;
     for (Group &group : groupEqual(loops)) {

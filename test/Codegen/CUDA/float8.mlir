@@ -14,7 +14,7 @@
 // CHECK: kernel_predict_1{{(_body)?}}_element(const float &a0, f8e5m2 &a1,
 // CHECK: narrow_f8e5m2({{v[0-9]+}})
 // CHECK: f8e5m2{0x00}
-func.func @predict(%x: memref<?x16xbf16> {mpc.input = "x"}, %w: memref<16x16xf32> {mpc.input = "w"}, %out: memref<?x16xf32> {mpcrt.output = "out0"}, %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 256 : i64, mpcrt.arena_per_sample = 16 : i64} {
+func.func @predict(%x: memref<?x16xbf16> {mpc.input = "x"}, %w: memref<16x16xf32> {mpc.input = "w"}, %out: memref<?x16xf32> {mpcrt.output = "out0"}, %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry = #mpc.entry_role<predict>, mpcrt.arena_fixed = 256 : i64, mpcrt.arena_per_sample = 16 : i64} {
   %zero = arith.constant 0.0 : f8E5M2
   %some = arith.constant 1.0 : f32
   %a = mpcrt.view %arena[%n] fixed(256) per_sample(0) : memref<?xi8> -> memref<?x16xf8E4M3FN>

@@ -24,7 +24,7 @@
 // CHECK: vmaxps {{.*}}%zmm
 // CHECK: vpslld $0x17, %zmm
 // CHECK-LABEL: <mpc_rt_executable_query>:
-func.func @predict(%x: tensor<?x64xf32> {mpc.input = "x"}) -> (tensor<?x64xf32> {mpc.output = "out0"}) attributes {mpc.entry} {
+func.func @predict(%x: tensor<?x64xf32> {mpc.input = "x"}) -> (tensor<?x64xf32> {mpc.output = "out0"}) attributes {mpc.entry = #mpc.entry_role<predict>} {
   %0 = mpc.tanh %x : tensor<?x64xf32>
   %1 = mpc.softmax %0 {axis = 1 : i64} : tensor<?x64xf32>
   return %1 : tensor<?x64xf32>

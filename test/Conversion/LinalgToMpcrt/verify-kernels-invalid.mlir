@@ -2,7 +2,7 @@
 // RUN: mpc-opt %s --mpc-verify-kernels --split-input-file --verify-diagnostics
 
 // expected-error @+1 {{@predict is an entry (mpc.entry) and does not say how large its arena is}}
-func.func @predict(%b: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry} {
+func.func @predict(%b: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry = #mpc.entry_role<predict>} {
   return
 }
 

@@ -11,7 +11,7 @@ func.func @dense(%x: tensor<?x8xbf16>, %w: tensor<8x4xbf16>, %b: tensor<4xbf16>)
 
 // Gradients: the stored operand is read transposed.
 // CHECK-LABEL: func.func @gradients
-func.func @gradients(%x: tensor<?x8xf32>, %w: tensor<8x4xf32>, %g: tensor<?x4xf32>) -> (tensor<8x4xf32>, tensor<?x8xf32>) attributes {mpc.entry} {
+func.func @gradients(%x: tensor<?x8xf32>, %w: tensor<8x4xf32>, %g: tensor<?x4xf32>) -> (tensor<8x4xf32>, tensor<?x8xf32>) attributes {mpc.entry = #mpc.entry_role<gradients>} {
   // CHECK: mpcrt.contract ins(%{{.*}}, %{{.*}} : tensor<?x8xf32>, tensor<?x4xf32>) outs(%{{.*}} : tensor<8x4xf32>) {transpose_lhs}
   %0 = mpc.contract %x, %g contracting [0] x [0] : (tensor<?x8xf32>, tensor<?x4xf32>) -> tensor<8x4xf32>
   // CHECK: mpcrt.contract ins(%{{.*}}, %{{.*}} : tensor<?x4xf32>, tensor<8x4xf32>) outs(%{{.*}} : tensor<?x8xf32>) {transpose_rhs}

@@ -26,7 +26,7 @@
 // BUFFERS-NOT: memref.copy
 // BUFFERS: linalg.generic {{.*}} ins(%[[CARRY]], %{{.*}}) outs(%[[CARRY]] : memref<?x8xf32>)
 func.func @predict(%x: tensor<?x4x8xf32> {mpc.input = "x"}, %h: tensor<?x8xf32> {mpc.input = "h"})
-    -> (tensor<?x8xf32> {mpc.output = "out0"}, tensor<?x4x8xf32> {mpc.output = "out1"}) attributes {mpc.entry} {
+    -> (tensor<?x8xf32> {mpc.output = "out0"}, tensor<?x4x8xf32> {mpc.output = "out1"}) attributes {mpc.entry = #mpc.entry_role<predict>} {
   %last, %all = mpc.scan inits(%h) scanned(%x) {steps = 4 : i64, reverse}
       : (tensor<?x8xf32>, tensor<?x4x8xf32>) -> (tensor<?x8xf32>, tensor<?x4x8xf32>) {
   ^bb0(%sum: tensor<?x8xf32>, %slice: tensor<?x8xf32>):

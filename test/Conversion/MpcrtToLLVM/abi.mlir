@@ -30,7 +30,7 @@ func.func private @kernel_half(%x: memref<?xf16>, %begin: index, %end: index) at
 // CHECK: llvm.cond_br
 // CHECK: llvm.call %{{.*}} : !llvm.ptr, (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64, i64) -> ()
 func.func @predict(%x: memref<?x8xf32> {mpc.input = "x"}, %w: memref<8x4xf32> {mpc.variable = @w}, %out: memref<?x4xf32> {mpcrt.output = "out0"},
-                   %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 8 : i64} {
+                   %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry = #mpc.entry_role<predict>, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 8 : i64} {
   mpcrt.contract ins(%x, %w : memref<?x8xf32>, memref<8x4xf32>) outs(%out : memref<?x4xf32>) {layer = "dense"}
   %v = mpcrt.view %arena[%n] fixed(0) per_sample(0) : memref<?xi8> -> memref<?xf16>
   mpcrt.launch @kernel_half count(%n) grain(64) args(%v : memref<?xf16>)

@@ -3,7 +3,7 @@
 // with it.
 // CHECK: error: 'mpcrt.contract' op has an extent that is neither fixed nor a multiple of the batch
 func.func @predict(%x: memref<?x8xf32> {mpc.input = "x"}, %w: memref<8x4xf32> {mpc.input = "w"}, %y: memref<?x4xf32> {mpcrt.output = "out0"}, %batch: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena})
-    attributes {mpc.entry, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 1024 : i64} {
+    attributes {mpc.entry = #mpc.entry_role<predict>, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 1024 : i64} {
   mpcrt.contract ins(%x, %w : memref<?x8xf32>, memref<8x4xf32>) outs(%y : memref<?x4xf32>)
   %c1 = arith.constant 1 : index
   %more = arith.addi %batch, %c1 : index

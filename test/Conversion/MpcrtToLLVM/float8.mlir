@@ -13,7 +13,7 @@ module {
 // CHECK: llvm.insertvalue %[[ZERO]], %{{.*}}[4]
 // CHECK-LABEL: llvm.func @predict
 func.func @predict(%x: memref<?x8xf32> {mpc.input = "x"}, %out: memref<?x4xf32> {mpcrt.output = "out0"},
-                   %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 64 : i64, mpcrt.arena_per_sample = 64 : i64} {
+                   %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry = #mpc.entry_role<predict>, mpcrt.arena_fixed = 64 : i64, mpcrt.arena_per_sample = 64 : i64} {
   %a = mpcrt.view %arena[%n] fixed(64) per_sample(0) : memref<?xi8> -> memref<?x8xf8E5M2>
   %w = mpcrt.view %arena[%n] fixed(0) per_sample(0) : memref<?xi8> -> memref<8x4xf8E4M3FN>
   mpcrt.contract ins(%a, %w : memref<?x8xf8E5M2>, memref<8x4xf8E4M3FN>) outs(%out : memref<?x4xf32>) {layer = "dense"}

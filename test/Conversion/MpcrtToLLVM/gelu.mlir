@@ -17,7 +17,7 @@ module {
 // CHECK: llvm.call %{{.*}}(%{{.*}}, %{{.*}}, %{{.*}}) : !llvm.ptr, (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
 // CHECK-NOT: llvm.call
 func.func @predict(%x: memref<?x8xf16> {mpc.input = "x"}, %out: memref<?x8xf16> {mpcrt.output = "out0"},
-                   %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 128 : i64, mpcrt.arena_per_sample = 64 : i64} {
+                   %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry = #mpc.entry_role<predict>, mpcrt.arena_fixed = 128 : i64, mpcrt.arena_per_sample = 64 : i64} {
   %w = mpcrt.view %arena[%n] fixed(0) per_sample(0) : memref<?xi8> -> memref<8x8xf16>
   %y = mpcrt.view %arena[%n] fixed(128) per_sample(0) : memref<?xi8> -> memref<?x8xf16>
   %z = mpcrt.view %arena[%n] fixed(128) per_sample(32) : memref<?xi8> -> memref<?x8xf16>

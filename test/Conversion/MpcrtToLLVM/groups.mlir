@@ -32,7 +32,7 @@ mpc.variable @g : tensor<8xf32> role non_trainable
 func.func @predict(%x: memref<?x8xf32> {mpc.input = "x"}, %w: memref<3x8xi8> {mpc.variable = @w}, %s: memref<6x2xf32> {mpc.variable = @s},
                    %z: memref<6x2xi8> {mpc.variable = @z}, %g: memref<8xf32> {mpc.variable = @g},
                    %d: memref<8xf32> {mpc.input = "d"}, %out: memref<?x6xf32> {mpcrt.output = "out0"}, %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena})
-    attributes {mpc.entry, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
+    attributes {mpc.entry = #mpc.entry_role<predict>, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
   mpcrt.contract ins(%x, %w : memref<?x8xf32>, memref<3x8xi8>) blocks(%s, %z, %g : memref<6x2xf32>, memref<6x2xi8>, memref<8xf32>)
       outs(%out : memref<?x6xf32>) {transpose_rhs, layer = "plain"}
   mpcrt.contract ins(%x, %w : memref<?x8xf32>, memref<3x8xi8>) blocks(%s, %z, %g : memref<6x2xf32>, memref<6x2xi8>, memref<8xf32>) divided(%d : memref<8xf32>)

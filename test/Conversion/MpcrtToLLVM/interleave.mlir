@@ -20,7 +20,7 @@ func.func private @update(%dw: memref<32xf32>, %w: memref<32xf32>, %begin: index
 // CHECK: llvm.call %{{.*}}(%{{.*}}, %{{.*}}, %{{.*}}) : !llvm.ptr, (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
 // CHECK-NOT: llvm.call
 func.func @train_step(%x: memref<?x8xf32> {mpc.input = "x"}, %dy: memref<?x4xf32> {mpc.input = "dy"}, %w: memref<8x4xf32> {mpc.variable = @w},
-                      %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 128 : i64, mpcrt.arena_per_sample = 0 : i64} {
+                      %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry = #mpc.entry_role<train_step>, mpcrt.arena_fixed = 128 : i64, mpcrt.arena_per_sample = 0 : i64} {
   %dw = mpcrt.view %arena[%n] fixed(0) per_sample(0) : memref<?xi8> -> memref<8x4xf32>
   %flat = memref.collapse_shape %dw [[0, 1]] : memref<8x4xf32> into memref<32xf32>
   %weights = memref.collapse_shape %w [[0, 1]] : memref<8x4xf32> into memref<32xf32>
@@ -50,7 +50,7 @@ func.func private @sum(%y: memref<?xf32>, %z: memref<?xf32>, %begin: index, %end
 // CHECK-NEXT: llvm.store %[[NULL]], %[[OUT]]
 // CHECK: llvm.call %{{.*}}(%{{.*}}, %{{.*}}, %{{.*}}) : !llvm.ptr, (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
 func.func @predict(%x: memref<?x8xf32> {mpc.input = "x"}, %w: memref<8x4xf32> {mpc.input = "w"}, %z: memref<?xf32> {mpcrt.output = "out0"},
-                   %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
+                   %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry = #mpc.entry_role<predict>, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
   %y = mpcrt.view %arena[%n] fixed(0) per_sample(0) {unstored} : memref<?xi8> -> memref<?x4xf32>
   %flat = memref.collapse_shape %y [[0, 1]] : memref<?x4xf32> into memref<?xf32>
   %c4 = arith.constant 4 : index
@@ -82,7 +82,7 @@ func.func private @activate(%y: memref<?xf32>, %begin: index, %end: index) attri
 // CHECK-NEXT: llvm.store %{{.*}}, %[[FIELD]]
 // CHECK: llvm.call %{{.*}}(%{{.*}}, %{{.*}}, %{{.*}}) : !llvm.ptr, (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
 func.func @predict(%x: memref<?x8xf32> {mpc.input = "x"}, %w: memref<8x4xf32> {mpc.input = "w"}, %y: memref<?x4xf32> {mpcrt.output = "out0"},
-                   %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
+                   %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry = #mpc.entry_role<predict>, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
   %flat = memref.collapse_shape %y [[0, 1]] : memref<?x4xf32> into memref<?xf32>
   %c4 = arith.constant 4 : index
   %count = arith.muli %n, %c4 : index

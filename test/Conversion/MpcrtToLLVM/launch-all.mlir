@@ -15,7 +15,7 @@ func.func private @double(%a: memref<?xf32>, %begin: index, %end: index) attribu
 // CHECK: llvm.call %{{.*}}(%{{.*}}, %{{.*}}, %{{.*}}) : !llvm.ptr, (!llvm.ptr, !llvm.ptr, i32) -> ()
 // CHECK-NOT: llvm.call
 func.func @train_step(%a: memref<32xf32> {mpc.variable = @a}, %b: memref<8xf32> {mpc.variable = @b}, %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena})
-    attributes {mpc.entry, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
+    attributes {mpc.entry = #mpc.entry_role<train_step>, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
   %c32 = arith.constant 32 : index
   %c8 = arith.constant 8 : index
   %first = memref.cast %a : memref<32xf32> to memref<?xf32>

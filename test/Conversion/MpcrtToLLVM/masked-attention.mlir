@@ -18,7 +18,7 @@ module {
 // CHECK: llvm.call %{{.*}}(%{{.*}}, %{{.*}}, %{{.*}}) : !llvm.ptr, (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
 func.func @predict(%q: memref<?x3x2x8xf32> {mpc.input = "q"}, %m: memref<?x1x3x3xi1> {mpc.input = "m"},
                    %s: memref<1x1x1x3xi1> {mpc.input = "s"}, %out: memref<?x3x2x8xf32> {mpcrt.output = "out0"},
-                   %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 640 : i64} {
+                   %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry = #mpc.entry_role<predict>, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 640 : i64} {
   %l = mpcrt.view %arena[%n] fixed(0) per_sample(0) : memref<?xi8> -> memref<?x2x3xf32>
   %g = mpcrt.view %arena[%n] fixed(0) per_sample(64) : memref<?xi8> -> memref<?x3x2x8xf32>
   %h = mpcrt.view %arena[%n] fixed(0) per_sample(256) : memref<?xi8> -> memref<?x3x2x8xf32>

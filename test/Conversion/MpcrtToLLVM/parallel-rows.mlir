@@ -23,7 +23,7 @@ func.func private @cell(%z: memref<?xf32>, %h: memref<?xf32>, %begin: index, %en
 // CHECK: %[[LAST:.*]] = llvm.mul %arg2, %{{.*}} : i64
 // CHECK: llvm.call %{{.*}}(%{{.*}}, %{{.*}}, %{{.*}}, %[[FIRST]], %[[LAST]], %{{.*}}) : !llvm.ptr, (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64, i64, i64) -> ()
 func.func @predict(%h: memref<?x4xf32> {mpcrt.output = "out0"}, %w: memref<4x4xf32> {mpc.variable = @w},
-                   %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 16 : i64} {
+                   %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry = #mpc.entry_role<predict>, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 16 : i64} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c4 = arith.constant 4 : index

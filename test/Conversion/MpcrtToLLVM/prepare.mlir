@@ -25,7 +25,7 @@ func.func private @use(%wide: memref<4x4xf32>, %y: memref<?x4xf32>, %begin: inde
 // CHECK-NOT: llvm.call
 // CHECK: llvm.return
 func.func @predict(%w: memref<4x4xi8> {mpc.variable = @w}, %y: memref<?x4xf32> {mpcrt.output = "out0"}, %n: index {mpcrt.batch}, %memory: memref<?xi8> {mpcrt.prepared},
-                   %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
+                   %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry = #mpc.entry_role<predict>, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
   %c4 = arith.constant 4 : index
   %wide = mpcrt.view %memory[%n] fixed(256) per_sample(0) : memref<?xi8> -> memref<4x4xf32>
   mpcrt.prepare %memory bytes(512) {

@@ -10,7 +10,7 @@ module {
 // CHECK: llvm.call %{{.*}}(%{{.*}}, %{{.*}}, %{{.*}}) : !llvm.ptr, (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
 // CHECK-NOT: llvm.call
 func.func @gradients(%x: memref<?x8xbf16> {mpc.input = "x"}, %dy: memref<?x4xbf16> {mpc.input = "dy"}, %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena})
-    attributes {mpc.entry, mpcrt.arena_fixed = 128 : i64, mpcrt.arena_per_sample = 0 : i64} {
+    attributes {mpc.entry = #mpc.entry_role<gradients>, mpcrt.arena_fixed = 128 : i64, mpcrt.arena_per_sample = 0 : i64} {
   %dw = mpcrt.view %arena[%n] fixed(0) per_sample(0) : memref<?xi8> -> memref<8x4xbf16>
   %db = mpcrt.view %arena[%n] fixed(64) per_sample(0) : memref<?xi8> -> memref<4xbf16>
   mpcrt.contract ins(%x, %dy : memref<?x8xbf16>, memref<?x4xbf16>) outs(%dw : memref<8x4xbf16>) sums(%db : memref<4xbf16>) {layer = "dense", transpose_lhs}

@@ -34,7 +34,7 @@ func.func private @update(%dw: memref<32xbf16>, %w: memref<32xf32>, %begin: inde
 // CHECK: llvm.call %{{.*}}(%{{.*}}, %{{.*}}, %{{.*}}) : !llvm.ptr, (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
 // CHECK-NOT: llvm.call
 func.func @train_step(%x: memref<?x8xf32> {mpc.input = "x"}, %dy: memref<?x4xbf16> {mpc.input = "dy"}, %w: memref<8x4xf32> {mpc.variable = @w},
-                      %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 192 : i64, mpcrt.arena_per_sample = 0 : i64} {
+                      %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry = #mpc.entry_role<train_step>, mpcrt.arena_fixed = 192 : i64, mpcrt.arena_per_sample = 0 : i64} {
   %dw = mpcrt.view %arena[%n] fixed(0) per_sample(0) : memref<?xi8> -> memref<8x4xbf16>
   %db = mpcrt.view %arena[%n] fixed(64) per_sample(0) : memref<?xi8> -> memref<4xf32>
   %most = mpcrt.view %arena[%n] fixed(128) per_sample(0) : memref<?xi8> -> memref<i16>

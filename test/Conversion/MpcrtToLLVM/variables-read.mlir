@@ -12,7 +12,7 @@ mpc.variable @flat : tensor<32xf32> role trainable
 // CHECK-SAME: variables_read = [@b]
 func.func @predict(%x: memref<?x8xf32> {mpc.input = "x"}, %w: memref<8x4xf32> {mpc.variable = @w}, %b: memref<4xf32> {mpc.variable = @b},
                    %flat: memref<32xf32> {mpc.variable = @flat}, %out: memref<?x4xf32> {mpcrt.output = "out0"}, %out1: memref<?x4xf32> {mpcrt.output = "out1"},
-                   %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
+                   %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry = #mpc.entry_role<predict>, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
   mpcrt.contract ins(%x, %w : memref<?x8xf32>, memref<8x4xf32>) bias(%b : memref<4xf32>) outs(%out : memref<?x4xf32>) {layer = "dense"}
   %view = memref.expand_shape %flat [[0, 1]] output_shape [8, 4] : memref<32xf32> into memref<8x4xf32>
   mpcrt.contract ins(%x, %view : memref<?x8xf32>, memref<8x4xf32>) outs(%out1 : memref<?x4xf32>) {layer = "dense_1"}
@@ -24,7 +24,7 @@ func.func @predict(%x: memref<?x8xf32> {mpc.input = "x"}, %w: memref<8x4xf32> {m
 // CHECK-SAME: variables_read = [@w]
 func.func @evaluate(%x: memref<?x8xf32> {mpc.input = "x"}, %w: memref<8x4xf32> {mpc.variable = @w}, %out: memref<?x4xf32> {mpcrt.output = "out0"},
                     %copy: memref<8x4xf32> {mpcrt.output = "out1"}, %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena})
-                    attributes {mpc.entry, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
+                    attributes {mpc.entry = #mpc.entry_role<evaluate>, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
   mpcrt.contract ins(%x, %w : memref<?x8xf32>, memref<8x4xf32>) outs(%out : memref<?x4xf32>) {layer = "dense"}
   memref.copy %w, %copy : memref<8x4xf32> to memref<8x4xf32>
   return
@@ -34,7 +34,7 @@ func.func @evaluate(%x: memref<?x8xf32> {mpc.input = "x"}, %w: memref<8x4xf32> {
 // CHECK-LABEL: llvm.func @gradients
 // CHECK-SAME: variables_read = [@w]
 func.func @gradients(%x: memref<4x4xf32> {mpc.input = "x"}, %w: memref<8x4xf32> {mpc.variable = @w}, %out: memref<8x4xf32> {mpcrt.output = "out0"},
-                     %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
+                     %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry = #mpc.entry_role<gradients>, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
   mpcrt.contract ins(%w, %x : memref<8x4xf32>, memref<4x4xf32>) outs(%out : memref<8x4xf32>) {layer = "dense"}
   return
 }

@@ -9,7 +9,7 @@
 // CASTS: error: op 'llvm.func' does not belong to phase policy, of which mpc-insert-casts takes IR
 // IMPORT: error: op '{{.*}}' does not belong to phase import; expected ops of mpc and func only
 func.func @predict(%out: memref<?x8xf32> {mpcrt.output = "out0"}, %batch: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena})
-    attributes {mpc.entry, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
+    attributes {mpc.entry = #mpc.entry_role<predict>, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
   %c = arith.constant 1.0 : f32
   linalg.fill ins(%c : f32) outs(%out : memref<?x8xf32>)
   return

@@ -1,7 +1,7 @@
 // RUN: mpc-opt %s -split-input-file -verify-diagnostics
 // Attributes with a meaning for passes stand where passes read them, and hold what these expect.
 
-// expected-error @below {{mpc.entry must be a unit, on a function with a body}}
+// expected-error @below {{mpc.entry must be a unit or an #mpc.entry_role, on a function with a body}}
 func.func private @declared() attributes {mpc.entry}
 
 // -----
@@ -90,4 +90,25 @@ module attributes {mpc.everystep} {
 func.func @result() -> (tensor<f32> {mpc.stateful = 1}) {
   %c = mpc.constant dense<0.0> : tensor<f32>
   return %c : tensor<f32>
+}
+
+// -----
+
+// expected-error @below {{@predict has no role; expected mpc.entry = #mpc.entry_role<predict>}}
+func.func @predict() attributes {mpc.entry} {
+  return
+}
+
+// -----
+
+// expected-error @below {{@predict has the role evaluate; expected a function of that name}}
+func.func @predict() attributes {mpc.entry = #mpc.entry_role<evaluate>} {
+  return
+}
+
+// -----
+
+// expected-error @below {{@step has the role train_step; expected a function of that name}}
+func.func @step() attributes {mpc.entry = #mpc.entry_role<train_step>} {
+  return
 }

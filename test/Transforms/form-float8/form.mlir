@@ -39,7 +39,7 @@ func.func @forward(%x: tensor<?x32xbf16>, %w: tensor<32x48xbf16>, %s: tensor<f32
 // CHECK-NOT: mpc.round_float8
 // REMARK: multiplied in float8: f8E5M2 x f8E4M3FN
 // REMARK: multiplied in float8: f8E4M3FN x f8E5M2
-func.func @gradients(%x: tensor<?x32xf32>, %w: tensor<32x48xf32>, %dy: tensor<?x48xf32>, %s: tensor<f32>, %h: tensor<4xf32>) -> (tensor<?x32xf32>, tensor<32x48xf32>) attributes {mpc.entry} {
+func.func @gradients(%x: tensor<?x32xf32>, %w: tensor<32x48xf32>, %dy: tensor<?x48xf32>, %s: tensor<f32>, %h: tensor<4xf32>) -> (tensor<?x32xf32>, tensor<32x48xf32>) attributes {mpc.entry = #mpc.entry_role<gradients>} {
   %0 = mpc.float8_quantize %x scale %s history %h {format = f8E4M3FN} : tensor<?x32xf32>, tensor<4xf32>
   %1 = mpc.float8_quantize %w scale %s history %h {format = f8E4M3FN} : tensor<32x48xf32>, tensor<4xf32>
   %2 = mpc.divide %dy, %s : tensor<?x48xf32>, tensor<f32>

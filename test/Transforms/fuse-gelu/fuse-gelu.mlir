@@ -8,7 +8,7 @@
 // CHECK-NOT: math.exp
 // CHECK: return %[[Y]]
 // REMARK: [Passed] gelu{{.*}}gelu applied by the contraction that gives its argument"
-func.func @predict(%x: tensor<?x8xf16>, %w: tensor<8x200xf16>, %b: tensor<200xf16>) -> tensor<?x200xf16> attributes {mpc.entry} {
+func.func @predict(%x: tensor<?x8xf16>, %w: tensor<8x200xf16>, %b: tensor<200xf16>) -> tensor<?x200xf16> attributes {mpc.entry = #mpc.entry_role<predict>} {
   %z = mpc.contract %x, %w bias %b contracting [1] x [0] : (tensor<?x8xf16>, tensor<8x200xf16>, tensor<200xf16>) -> tensor<?x200xf16>
   %y = mpc.gelu %z : tensor<?x200xf16>
   return %y : tensor<?x200xf16>

@@ -21,7 +21,7 @@ mpc.variable @"wide" : tensor<4xf64> role trainable
 // CHECK-SAME: %{{.*}}: tensor<8x4xf32> {mpc.variable = @"dense/kernel"}
 // CHECK-SAME: %[[W:.*]]: tensor<8x4xbf16> {mpc.variable = @"dense/kernel/shadow_bf16"}
 func.func @predict(%x: tensor<?x8xbf16> {mpc.input = "x"}, %w: tensor<8x4xf32> {mpc.variable = @"dense/kernel"})
-    -> (tensor<?x4xbf16> {mpc.output = "out0"}) attributes {mpc.entry} {
+    -> (tensor<?x4xbf16> {mpc.output = "out0"}) attributes {mpc.entry = #mpc.entry_role<predict>} {
   // CHECK-NOT: mpc.cast
   // CHECK: mpc.contract %[[X]], %[[W]]
   %0 = mpc.cast %w : tensor<8x4xf32> to tensor<8x4xbf16>
@@ -34,7 +34,7 @@ func.func @predict(%x: tensor<?x8xbf16> {mpc.input = "x"}, %w: tensor<8x4xf32> {
 // CHECK-SAME: -> (tensor<8x4xf32> {mpc.updates = @"dense/kernel"}, tensor<8x4xbf16> {mpc.updates = @"dense/kernel/shadow_bf16"}, tensor<8x4xf16> {mpc.updates = @"dense/kernel/shadow_f16"})
 func.func @train_step(%w: tensor<8x4xf32> {mpc.variable = @"dense/kernel"}, %g: tensor<8x4xf32> {mpc.input = "g"},
                       %rate: tensor<f32> {mpc.input = "rate"})
-    -> (tensor<8x4xf32> {mpc.updates = @"dense/kernel"}) attributes {mpc.entry} {
+    -> (tensor<8x4xf32> {mpc.updates = @"dense/kernel"}) attributes {mpc.entry = #mpc.entry_role<train_step>} {
   // CHECK-NOT: mpc.cast{{.*}} tensor<8x4xf32> to
   // CHECK: %[[STEP:.*]]:3 = mpc.optimizer_step {{.*}} -> (tensor<8x4xf32>, tensor<8x4xbf16>, tensor<8x4xf16>)
   // CHECK: return %[[STEP]]#0, %[[STEP]]#1, %[[STEP]]#2

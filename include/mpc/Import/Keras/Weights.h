@@ -47,7 +47,7 @@ struct WeightLimits {
       0; ///< of all datasets and strings; 0: size of the image (Keras stores contiguously)
   uint64_t maxTensors = 1000000;
   unsigned maxDepth = 64;   ///< of groups in groups
-  unsigned maxSeconds = 60; ///< wall time of the child
+  unsigned maxSeconds = 60; ///< of the child, wall time; less processor time for small images
 };
 
 /// Reads every dataset, and the attributes named above, of the HDF5 file whose bytes are `image`.

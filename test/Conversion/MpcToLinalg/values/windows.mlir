@@ -11,7 +11,7 @@ func.func @pools(%x: tensor<?x5x2xf32>) -> (tensor<?x3x2xf32>, tensor<?x3x2xf32>
   return %0, %1, %2, %3 : tensor<?x3x2xf32>, tensor<?x3x2xf32>, tensor<?x2x2xf32>, tensor<?x2x2xf32>
 }
 
-func.func @gradients(%x: tensor<?x5x2xf32>, %dy: tensor<?x3x2xf32>) -> (tensor<?x5x2xf32>, tensor<?x5x2xf32>) attributes {mpc.entry} {
+func.func @window_gradients(%x: tensor<?x5x2xf32>, %dy: tensor<?x3x2xf32>) -> (tensor<?x5x2xf32>, tensor<?x5x2xf32>) attributes {mpc.entry} {
   %0 = mpc.pool_gradient max %dy of %x window [3] strides [2] padding [1] x [1] : (tensor<?x3x2xf32>, tensor<?x5x2xf32>) -> tensor<?x5x2xf32>
   %1 = mpc.pool_gradient mean %dy window [3] strides [2] padding [1] x [1] : (tensor<?x3x2xf32>) -> tensor<?x5x2xf32>
   return %0, %1 : tensor<?x5x2xf32>, tensor<?x5x2xf32>
@@ -49,7 +49,7 @@ func.func @main() {
 
   %dy = arith.constant dense<[[[1.0, 1.0], [10.0, 10.0], [100.0, 100.0]]]> : tensor<1x3x2xf32>
   %dyd = tensor.cast %dy : tensor<1x3x2xf32> to tensor<?x3x2xf32>
-  %1:2 = func.call @gradients(%xd, %dyd) : (tensor<?x5x2xf32>, tensor<?x3x2xf32>) -> (tensor<?x5x2xf32>, tensor<?x5x2xf32>)
+  %1:2 = func.call @window_gradients(%xd, %dyd) : (tensor<?x5x2xf32>, tensor<?x3x2xf32>) -> (tensor<?x5x2xf32>, tensor<?x5x2xf32>)
   // The first of equals; the NaN.
   // CHECK: [1, 0],
   // CHECK-NEXT: [0, 1],

@@ -10,7 +10,7 @@ func.func private @half(%y: memref<?x8xf32>, %begin: index, %end: index) attribu
 }
 func.func @predict(%x: memref<?x8xf32> {mpc.input = "x"}, %w: memref<8x8xf32> {mpc.variable = @w}, %y: memref<?x8xf32> {mpcrt.output = "out0"},
                    %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena})
-    attributes {mpc.entry, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {""")
+    attributes {mpc.entry = #mpc.entry_role<predict>, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {""")
 for _ in range(int(sys.argv[1])):
     print("""  mpcrt.contract ins(%x, %w : memref<?x8xf32>, memref<8x8xf32>) outs(%y : memref<?x8xf32>) {layer = "dense"}
   mpcrt.launch @half count(%n) grain(64) args(%y : memref<?x8xf32>)""")
