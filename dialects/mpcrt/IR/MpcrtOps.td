@@ -47,21 +47,21 @@ def Mpcrt_ContractOp : Mpcrt_Op<"contract", [AttrSizedOperandSegments, Destinati
 
     | beside | shape | meaning | excludes |
     |---|---|---|---|
-    | `scale`, `zero` | [blocks, n] | weights in blocks: (number - zero[places[k], n]) * scale[places[k], n], rounded to the element type of lhs, is multiplied | `accumulate`, `largest` |
+    | `scale`, `zero` | [blocks, n] | weights in blocks: (number - zero[places[k], n]) * scale[places[k], n], rounded to the element type of lhs, is multiplied | |
     | `places` | [k], whole numbers in f32 | the block of each row | |
     | `divisors` | [k] | with `transpose_rhs`: divide the rows (awq), with one more rounding | |
     | `accumulate` | | the product is added to what `out` holds, which is not read otherwise | |
-    | `largest` | scalar | receives the largest element of the result without its sign, as the bit pattern of its type: infinities and NaN have the largest ones, so one comparison tells whether all are finite | blocks |
-    | `mask` | [m, bytes] | receives a bit per element of the result, whether it is positive (bit j % 8 of byte j / 8 of row i; rows are padded to multiples of 128 bits, and what the padding holds is undefined) | all but bias and relu, which it needs |
-    | `where` | [m, bytes] | where its bit is not set, the result is 0, also if the sum is NaN | all others |
-    | `sums` | [n] | receives the sums of the columns of rhs, in f32 from 0 on and row by row (a library may have an order of its own), of 16 bits as `out` rounded once | all but `accumulate` and `largest` |
-    | `gelu` | | the result is that of mpc.gelu, of what would be written without it or of the sum with bias before its rounding | all but bias and `kept` |
+    | `largest` | scalar | receives the largest element of the result without its sign, as the bit pattern of its type: infinities and NaN have the largest ones, so one comparison tells whether all are finite | |
+    | `mask` | [m, bytes] | receives a bit per element of the result, whether it is positive (bit j % 8 of byte j / 8 of row i; rows are padded to multiples of 128 bits, and what the padding holds is undefined) | `accumulate`; it needs relu |
+    | `where` | [m, bytes] | where its bit is not set, the result is 0, also if the sum is NaN | other activations |
+    | `sums` | [n] | receives the sums of the columns of rhs, in f32 from 0 on and row by row (a library may have an order of its own), of 16 bits as `out` rounded once | |
+    | `gelu` | | the result is that of mpc.gelu, of what would be written without it or of the sum with bias before its rounding | other activations |
     | `kept` | as `out` | receives what would be written without `gelu` | |
-    | `gelu_at` | as `out` | the result is mpc.gelu_gradient at these numbers of the product, rounded before or not | all others |
+    | `gelu_at` | as `out` | the result is mpc.gelu_gradient at these numbers of the product, rounded before or not | other activations |
 
     Weights in blocks with `transpose_rhs` are those of gptq and awq as Keras stores them: numbers are unsigned, and `scale` and
     `zero` are [n, blocks]; those of gptq may be one per byte (2, 3 and 8 bits). Where a bit of `mask` is decided of the sum
-    before its rounding, the two differ where the rounding gives 0. What excludes what is in ContractOp::findObstacle.
+    before its rounding, the two differ where the rounding gives 0. What no kernel does together, the runtime composes.
 
     On tensors the op has a result for `out` and one each for `largest`, `mask`, `sums` and `kept`, on memrefs none.
 
@@ -196,7 +196,7 @@ class Mpcrt_AttentionOp<string mnemonic, list<Trait> traits = []> : Mpcrt_Op<mne
 def Mpcrt_AttendOp : Mpcrt_AttentionOp<"attend", [AttrSizedOperandSegments]> {
   let summary = "library call: attention";
   let description = [{
-    mpc.attention, the meaning of services->attend, attend_masked and attend_dropped: query [batch, targets, heads, width], key and
+    mpc.attention, the meaning of mpc_rt_attention_t: query [batch, targets, heads, width], key and
     value [batch, sources, heads, ...], `out` [batch, targets, heads, value width], `log_sums` [batch, heads,
     targets] in float32 (float64 for float64), `mask` [batch, heads, targets, sources] or 1 for all but the last; probabilities count `keep_scale` times for `out`
     where `kept` [batch, heads, targets, sources] is true, not at all where it is false; `hidden_score` as in mpc.attention. On tensors the op has two results, on memrefs none.
@@ -227,8 +227,8 @@ def Mpcrt_AttendOp : Mpcrt_AttentionOp<"attend", [AttrSizedOperandSegments]> {
 def Mpcrt_AttendGradientOp : Mpcrt_AttentionOp<"attend_gradient", [AttrSizedOperandSegments, AllTypesMatch<["cotangent", "out"]>]> {
   let summary = "library call: derivative of attention";
   let description = [{
-    mpc.attention_gradient, the meaning of services->attend_gradient, attend_masked_gradient and
-    attend_dropped_gradient. On tensors the op has three results, on memrefs none.
+    mpc.attention_gradient, the meaning of mpc_rt_attention_t with
+    MPC_RT_ATTENTION_GRADIENT. On tensors the op has three results, on memrefs none.
 
     Example:
     ```mlir
