@@ -17,7 +17,7 @@ static constexpr size_t kMaxOperands = 24;
 /// A body of more work is not merged any further: LLVM's time grows faster than the code of a
 /// function, three times over (levels of instructions), and a kernel of so much work is not bound
 /// by the memory that merging saves. Of bodies in the conformance cases the largest, the cell of an
-/// LSTM, has 117. See benchmarks/compile, elementwise chains: what they were measured with.
+/// LSTM, has 117. See benchmarks/compile-growth, elementwise chains: what they were measured with.
 static constexpr int64_t kMaxWork = 768;
 /// Ops of a body that is long enough to look for what it computes twice.
 static constexpr size_t kLongBody = 256;

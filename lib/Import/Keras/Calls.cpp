@@ -214,7 +214,8 @@ bool GraphImporter::emitLayer(const LayerConfig &layer, const Node *node, llvm::
   }
   LayerOp op = LayerOp::create(builder, loc, mlir::ValueRange(results).getTypes(), path,
                                layer.className, inputs, lb.variables, policy, precision,
-                               /*autocast=*/!lb.keepsTypes, lb.castsIntegers);
+                               /*autocast=*/lb.autocast != LayerBuilder::Autocast::KeepsTypes,
+                               lb.autocast == LayerBuilder::Autocast::CastsIntegers);
   if (!lb.refusals.empty())
     op->setAttr(MpcDialect::kRefusesAttr, lb.refusals.getDictionary(builder.getContext()));
   op.getBody().push_back(block.release());

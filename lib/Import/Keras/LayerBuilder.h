@@ -148,14 +148,14 @@ public:
   /// What the layer does in training is not supported: models with it only predict. `what` goes
   /// into the message, by default the class.
   void setInferenceOnly(llvm::StringRef what = "");
-  /// Integer inputs too become the compute dtype.
-  void setCastsIntegers() { root.castsIntegers = true; }
+  /// `CastsIntegers`: integer inputs too become the compute dtype. `KeepsTypes`: floating inputs
+  /// and variables keep their dtypes (`Layer.autocast = False`).
+  enum class Autocast { Usual, CastsIntegers, KeepsTypes };
+  void setAutocast(Autocast wanted) { root.autocast = wanted; }
   /// The layer computes in float32 whatever its policy says.
   void setIgnoresPolicy() { root.ignoresPolicy = true; }
   /// What the layer wrote beside the weights; null where it wrote nothing.
   const std::string *findVocabulary() const;
-  /// Floating inputs and variables keep their dtypes (`Layer.autocast = False`).
-  void setKeepsTypes() { root.keepsTypes = true; }
   /// No policy may have this element type ("bf16") for compute dtype; `reason` goes on after
   /// "computes in bfloat16, ".
   void refuseCompute(llvm::StringRef elementType, const llvm::Twine &reason) {
@@ -210,7 +210,8 @@ private:
   std::string scope, group; ///< of variables; group: below that of the layer
   mlir::Value given;        ///< see giveMask
   llvm::MapVector<mlir::Value, mlir::Value> updates; ///< variable in the body to new value
-  bool castsIntegers = false, keepsTypes = false, ignoresPolicy = false;
+  Autocast autocast = Autocast::Usual;
+  bool ignoresPolicy = false;
   mlir::NamedAttrList refusals; ///< of MpcDialect::kRefusesAttr
   std::string quantization;     ///< the mode that the body has; empty: none
   bool failed = false;

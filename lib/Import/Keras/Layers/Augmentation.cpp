@@ -16,7 +16,7 @@ using B = LayerBuilder;
 
 /// Of layers without a form for training.
 Value importInferenceOnly(B &b) {
-  b.setCastsIntegers();
+  b.setAutocast(LayerBuilder::Autocast::CastsIntegers);
   b.setInferenceOnly();
   return b.getFloatInput(/*castIntegers=*/true);
 }

@@ -35,7 +35,7 @@ Value encodeCategories(LayerBuilder &b, Value indices, llvm::StringRef mode, int
 namespace {
 
 Value importCategoryEncoding(LayerBuilder &b) {
-  b.setKeepsTypes();
+  b.setAutocast(LayerBuilder::Autocast::KeepsTypes);
   Value x = b.getInput();
   if (!x)
     return {};

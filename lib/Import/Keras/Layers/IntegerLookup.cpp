@@ -169,7 +169,7 @@ Value readWeights(LayerBuilder &b, const Lookup &lookup, int64_t categories) {
 } // namespace
 
 Value importIntegerLookup(LayerBuilder &b) {
-  b.setKeepsTypes();
+  b.setAutocast(LayerBuilder::Autocast::KeepsTypes);
   Value ids = b.getInput();
   std::optional<Lookup> lookup = ids ? Lookup::read(b) : std::nullopt;
   if (!lookup)

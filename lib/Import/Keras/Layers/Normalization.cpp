@@ -327,7 +327,7 @@ struct NormalizedAxes {
 /// keras/src/ops/nn.py, _layer_normalization. Inputs keep their dtype, and the result passes
 /// through it on the way to the compute dtype.
 Value importLayerNormalization(B &b) {
-  b.setKeepsTypes();
+  b.setAutocast(LayerBuilder::Autocast::KeepsTypes);
   Value x = b.getInput();
   std::optional<NormalizedAxes> axes = x ? NormalizedAxes::read(b, x) : std::nullopt;
   const double epsilon = b.getNumber("epsilon", 1e-3);
@@ -385,7 +385,7 @@ Value importRmsNormalization(B &b) {
 // ---- GroupNormalization, UnitNormalization ------------------------------------------------------
 
 Value importGroupNormalization(B &b) {
-  b.setKeepsTypes();
+  b.setAutocast(LayerBuilder::Autocast::KeepsTypes);
   Value x = b.getInput();
   std::optional<int64_t> axis =
       x ? b.resolveAxis(b.getInteger("axis", -1), x) : std::optional<int64_t>();

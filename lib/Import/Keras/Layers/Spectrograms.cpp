@@ -212,7 +212,7 @@ Value importMel(LayerBuilder &b) {
   b.refuseCompute("f64",
                   "and a MelSpectrogram layer transforms in float32 here; give it float32, by a "
                   "policy map for this layer alone");
-  b.setCastsIntegers();
+  b.setAutocast(LayerBuilder::Autocast::CastsIntegers);
   Value input = b.getFloatInput(/*castIntegers=*/true);
   ShortTimeFourier fourier;
   fourier.length = b.getInteger("fft_length", 2048);
