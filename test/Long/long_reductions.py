@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Reductions over so many elements that float16 overflows and bfloat16 loses its digits, drawn at random.
 
-Layers, operations, losses, metrics and their gradients under the policies of 16 bits, against real Keras in float64 on the
+Layers, operations, losses and their gradients under the policies of 16 bits, against real Keras in float64 on the
 same (rounded) inputs and weights. mpc may be as far off as a few roundings, or as Keras under the policy; what Keras has finite is finite.
 Usage: long_reductions.py BIN [CASES [FIRST]] [--only REGEX] [--keep FOLDER]
 """
@@ -110,7 +110,6 @@ KINDS = {
 }
 LOSSES = ["mean_squared_error", "mean_absolute_error", "mean_squared_logarithmic_error", "log_cosh", "cosine_similarity", "huber", "poisson", "mean_absolute_percentage_error",
           "kl_divergence", "categorical_crossentropy", "hinge", "squared_hinge"]  # fmt: skip
-METRICS = ["mse", "mae", "cosine_similarity", "root_mean_squared_error", "mean_squared_logarithmic_error", "poisson", "mean_absolute_percentage_error"]
 
 
 def round_to(values, dtype):
