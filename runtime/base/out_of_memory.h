@@ -23,7 +23,7 @@ private:
   char text[32];
 };
 
-// What was wanted, as OutOfMemory says it; null of another std::bad_alloc.
+// The text of an OutOfMemory; null of another std::bad_alloc.
 inline const char *wantedBytes(const std::bad_alloc &problem) noexcept {
   return std::strcmp(problem.what(), std::bad_alloc().what()) == 0 ? nullptr : problem.what();
 }

@@ -29,7 +29,7 @@ private:
   struct Text {
     std::string text, problem;
   };
-  /// What MLIR's server gets.
+  /// The text that MLIR's server gets: none where this one is refused.
   const std::string &check(llvm::StringRef uri, Text &text);
   llvm::StringMap<Text> texts;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What an editor shows of an op besides MLIR's text: the layer that it came from, and in which
-// precision it computes.
+// Tells an editor of an op, besides MLIR's text, the layer that it came from and in which precision
+// it computes.
 #ifndef MPC_TOOLS_MPC_LSP_SERVER_PRECISION_HOVER_H
 #define MPC_TOOLS_MPC_LSP_SERVER_PRECISION_HOVER_H
 
