@@ -53,7 +53,9 @@ bool mpc::canHaveType(Value buffer, MemRefType type) {
 void mpc::replaceAllocation(RewriterBase &rewriter, memref::AllocOp alloc, Value buffer) {
   SmallVector<std::pair<Operation *, Value>> pending{{alloc, buffer}};
   while (!pending.empty()) {
-    auto [old, replacement] = pending.pop_back_val();
+    const std::pair<Operation *, Value> next = pending.pop_back_val();
+    Operation *old = next.first;
+    Value replacement = next.second;
     for (OpOperand &use : llvm::make_early_inc_range(old->getResult(0).getUses())) {
       Operation *user = use.getOwner();
       MemRefType type = getTypeOfView(user, cast<MemRefType>(replacement.getType()));
