@@ -29,7 +29,7 @@ typedef struct mpc_rt_extent_t {
   int64_t fixed, per_sample;
 } mpc_rt_extent_t;
 
-/* What happens to each number of a result: one of these. */
+/* One of these is applied to each number of a result. */
 typedef enum mpc_rt_activation_t {
   MPC_RT_ACTIVATION_NONE = 0,
   MPC_RT_ACTIVATION_RELU = 1, /* NaN stays NaN, as in Keras */
@@ -68,7 +68,7 @@ enum {
  * the batch. `rhs_variable` >= 0 says that rhs is that variable's buffer: between two changes of it
  * the runtime may keep a packed copy.
  *
- * Of int8 operands the out dtype is int32 and the sum exact; of float8 operands, at most one of
+ * With int8 operands the out dtype is int32 and the sum exact; with float8 operands, at most one of
  * them MPC_RT_FLOAT8_E5M2, the out dtype is float32: both without bias and activation, float8
  * without MPC_RT_CONTRACT_ACCUMULATE, too. Of a floating lhs the rhs may be int8, numbers like
  * others. */

@@ -13,7 +13,7 @@ using namespace mpc;
 /// A longer row leaves the cache before the next op of the group comes.
 static constexpr int64_t kMaxElementsPerRow = 32768;
 
-/// What comes behind so many ops that wait finds nothing of the group in the cache.
+/// An op behind so many ops that wait finds nothing of the group in the cache.
 static constexpr size_t kMostPostponed = 256;
 
 /// The buffer whose rows the rows of `buffer` are: views that only add or drop dimensions of one

@@ -8,7 +8,8 @@
 
 namespace mpc {
 
-/// What structured ops touch, found once for each: most ops are asked about by many groups.
+/// The buffers that structured ops touch are found once for each op: most ops are asked about by
+/// many groups.
 class RowAccesses {
 public:
   struct Access {

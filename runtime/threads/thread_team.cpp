@@ -275,9 +275,7 @@ void ThreadTeam::end() noexcept {
 }
 
 void ThreadTeam::makeTeamOfLibraries() {
-  if (libraryThreads >= size)
-    return;
-  {
+  { // Also where this thread has its team: the sleeping one ends with the last context of any.
     ForkBarrier barrier;
     Teams &all = teams();
     std::lock_guard<std::mutex> lock(all.mutex);

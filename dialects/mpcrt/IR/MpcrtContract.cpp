@@ -94,7 +94,7 @@ StringRef mpc::mpcrt::describe(ContractPart part) {
   llvm_unreachable("a part of a contraction");
 }
 
-/// What happens to each number of a result: one of these.
+/// One of these is applied to each number of a result.
 static constexpr ContractPart kActivations[] = {ContractPart::Activation, ContractPart::Where,
                                                 ContractPart::Gelu, ContractPart::GeluGradient};
 
@@ -133,7 +133,7 @@ std::optional<ContractPart> ContractOp::findObstacle(ContractPart wanted) {
     for (ContractPart part : kActivations)
       if (has(part) && !(isMask && part == ContractPart::Activation))
         return part;
-  // Of a sum with what was there before nobody wants bits.
+  // The bits of a sum with the earlier contents of `out` would mean nothing.
   const ContractPart other = isMask ? ContractPart::Accumulate : ContractPart::Mask;
   if ((isMask || wanted == ContractPart::Accumulate) && has(other))
     return other;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a lowered module says of the runtime that it needs, beside mpcrt.abi_version.
+// A lowered module says how much of the runtime it needs, beside mpcrt.abi_version.
 #ifndef MPC_DIALECTS_MPCRT_IR_SERVICESSIZE_H
 #define MPC_DIALECTS_MPCRT_IR_SERVICESSIZE_H
 

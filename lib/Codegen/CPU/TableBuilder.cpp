@@ -9,7 +9,7 @@ using namespace mpc;
 using llvm::Constant;
 using llvm::StringRef;
 
-/// What generated code reads of a call (HostFrame.cpp): all fields.
+/// Generated code reads all fields of a call (HostFrame.cpp).
 static constexpr size_t kCallSize = MPC_C_FIELD(mpc_rt_call_t, context).end();
 
 namespace {

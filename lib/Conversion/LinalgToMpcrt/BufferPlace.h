@@ -23,7 +23,7 @@ struct ByteRange {
 };
 ByteRange rangeOf(mpcrt::ViewOp view);
 
-/// What the buffer is a view of.
+/// The buffer that this one is a view of.
 mlir::Value baseOf(mlir::Value buffer);
 
 /// Whether two buffers of an entry may share a byte for some batch: views of the arena by their

@@ -44,7 +44,7 @@ Value StackStruct::store(Emitter &emit, Block *prologue, size_t minimum, bool st
 }
 
 namespace {
-/// Of one call.
+/// Fills the struct of one call.
 class CallWriter {
 public:
   CallWriter(Emitter &emit, Value batch, Value kernel) : emit(emit), batch(batch), kernel(kernel) {}

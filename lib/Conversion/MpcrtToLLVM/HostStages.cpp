@@ -81,7 +81,7 @@ SmallVector<SmallVector<Operation *>> StageCutter::divide() {
     stages.back().push_back(&step);
     step.walk([&](Operation *inner) {
       ++ops;
-      // What a step leaves for a later one, in a register or on the stack, keeps them together.
+      // Two steps stay together if the later one reads a register or the stack of the earlier one.
       for (Value operand : inner->getOperands())
         if (Operation *memory = operand.getDefiningOp();
             memory && memory->getBlock() == block && isStackMemory(memory) && operand != status)

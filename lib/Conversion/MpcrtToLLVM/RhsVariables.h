@@ -33,7 +33,7 @@ private:
   const TablePositions &tables;
   mlir::SymbolTable symbols;
   mlir::BufferViewFlowAnalysis views;
-  // What was found once: a variable is read by many calls, and a kernel writes in many launches.
+  // Answers are kept: a variable is read by many calls, and a kernel writes in many launches.
   llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Operation *>> writers;
   llvm::DenseMap<mlir::Operation *, llvm::BitVector> stored;
   llvm::DenseMap<mlir::Operation *, int32_t> positions;

@@ -190,7 +190,7 @@ public:
                  llvm::ArrayRef<mlir::Value> inputs, llvm::SmallVector<mlir::Value> &outputs,
                  llvm::function_ref<mlir::Value(LayerBuilder &)> import, bool passesMasksOn);
 
-  /// What training adds to the loss: a scalar that `compute` makes in float32 of `input`, in a
+  /// Training adds a scalar to the loss, which `compute` makes in float32 of `input`, in a
   /// layer of its own; without `compute` the input itself.
   void addLossTerm(
       llvm::StringRef path, llvm::StringRef kind, mlir::Value input,
