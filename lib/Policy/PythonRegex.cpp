@@ -40,7 +40,7 @@ private:
     uint64_t number; ///< 0: it captures nothing
     bool verbose;    ///< outside of it
   };
-  /// What a quantifier would repeat.
+  /// Tells whether there is something for a quantifier to repeat.
   enum class Last { Nothing, Atom, Repeat };
 
   bool translateOne();
@@ -129,7 +129,7 @@ llvm::Expected<std::string> Translator::run() {
 
 bool Translator::translateOne() {
   const char c = pattern[next];
-  // What is left out for being verbose needs no flag of PCRE2, whose white space is another.
+  // The white space of verbose patterns is left out here: PCRE2 counts other characters to it.
   if (verbose && llvm::isSpace(c)) {
     ++next;
     return true;
