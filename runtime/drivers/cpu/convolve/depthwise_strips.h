@@ -18,7 +18,7 @@ struct DepthwiseStrips {
   std::vector<DepthwiseStrip> strips;
 };
 
-// What covers the places along dimension `d`: strips, and windows that are computed one by one.
+// Covers the pixels along dimension `d`: strips, and windows that are computed one by one.
 struct DepthwiseCover {
   std::vector<DepthwiseStrips> strips;
   std::vector<WindowClass> others;
