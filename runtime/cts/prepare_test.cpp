@@ -10,7 +10,7 @@
 namespace mpc::rt::cts {
 namespace {
 
-// What the driver gives with the call that it has made of `given`.
+// The driver gives this with the call that it has made of `given`.
 struct Prepared {
   void *memory = nullptr;
   int fills = 0;

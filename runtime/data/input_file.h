@@ -33,7 +33,7 @@ private:
   uint64_t size_ = 0, offset_ = 0;
 };
 
-/// What is left to read of an open stream, at most `limit` bytes; `place` begins messages.
+/// Reads the rest of an open stream, at most `limit` bytes; `place` begins messages.
 Result<std::string> readStream(int descriptor, const std::string &place, uint64_t limit);
 
 /// The whole file, which must not be larger than `limit` bytes.

@@ -9,7 +9,7 @@
 
 namespace mpc::data {
 
-/// What the header of a .npy says.
+/// The content of a .npy file's header.
 struct NpyHeader {
   mpc_rt_dtype_t dtype = MPC_RT_FLOAT32;
   bool bigEndian = false, fortranOrder = false;

@@ -36,7 +36,7 @@ public:
   int64_t workspaceBytes() const { return candidates[taken].workspace; }
   // cuDNN's number of the engine among those for such graphs.
   int64_t engine() const { return candidates[taken].index; }
-  // What may be taken instead of the first one.
+  // Another candidate may be taken instead of the first one.
   size_t candidateCount() const { return candidates.size(); }
   void take(size_t candidate) { taken = candidate; }
 
