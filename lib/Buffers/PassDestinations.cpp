@@ -103,7 +103,7 @@ public:
   LogicalResult run();
 
 private:
-  /// What the entry returns, and the buffer that it goes to.
+  /// A result of the entry, and the buffer that it goes to.
   struct Result {
     Value value, buffer;
     bool isOutput;

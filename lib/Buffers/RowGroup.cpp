@@ -54,7 +54,7 @@ ArrayRef<RowAccesses::Access> RowAccesses::of(linalg::LinalgOp op) {
       accesses.push_back(
           {rowsOf(operand.get()), memref::skipViewLikeOps(cast<MemrefValue>(operand.get())),
            countRowLoops(op.getMatchingIndexingMap(&operand)), op.isDpsInit(&operand)});
-  // What the body reads by itself can be anywhere.
+  // The body may read other buffers by itself, anywhere.
   llvm::SetVector<Value> captured;
   getUsedValuesDefinedAbove(op->getRegions(), captured);
   for (Value value : captured)

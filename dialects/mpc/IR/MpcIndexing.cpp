@@ -92,7 +92,7 @@ LogicalResult ScatterAddOp::buildVjp(OpBuilder &builder, ValueRange cotangents,
   Location loc = getLoc();
   Value gathered =
       GatherOp::create(builder, loc, cotangents[0], getIndices(), getAxis(), getBatchDims());
-  // What was dropped has no derivative; a gather would say NaN there.
+  // An update that was dropped has no derivative; a gather would say NaN there.
   auto type = cast<IntegerType>(elementTypeOf(getIndices()));
   const int64_t extent = tensorTypeOf(getLike()).getDimSize(getAxis());
   Value isInside;

@@ -21,7 +21,7 @@ struct Hoisted {
   unsigned output = 0;
   std::optional<unsigned> otherOutput = {};
 
-  /// What the derivative reads beside the cotangent; null: nothing.
+  /// The derivative reads this beside the cotangent; null: nothing.
   Value getOther() const {
     if (auto contract = dyn_cast<ContractOp>(op))
       return contract.getLhs();

@@ -19,7 +19,7 @@ struct Kept {
 };
 } // namespace
 
-/// Of attention and its derivative the same, which CSE finds.
+/// Attention and its derivative build the same, which CSE finds.
 template <typename Op>
 static FailureOr<Kept> buildKept(OpBuilder &builder, Op op, typename Op::Adaptor adaptor) {
   if (!op.getState())

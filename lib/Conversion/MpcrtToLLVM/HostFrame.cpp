@@ -44,7 +44,7 @@ void HostFunction::readCall() {
   LLVM::StoreOp::create(emit.builder, emit.loc, emit.i32(0), status);
 }
 
-/// What the prologue reads for each argument of the entry.
+/// The prologue reads one value for each argument of the entry.
 FailureOr<SmallVector<Value>> HostFunction::readArguments() {
   SmallVector<Value> values;
   for (BlockArgument argument : entry.getBody().front().getArguments()) {

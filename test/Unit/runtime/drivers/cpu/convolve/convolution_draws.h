@@ -32,7 +32,7 @@ public:
     return reach;
   }
 
-  // What happens to the sums; a filter's gradient is stored as it is.
+  // Draws what happens to the sums; a filter's gradient is stored as it is.
   void setResult(cts::ConvolutionCase &c) {
     c.out = below(3);
     c.bias = below(3);
