@@ -34,7 +34,7 @@ public:
   Text get();
   /// Up to n tokens out of `set`.
   Text getWhile(int n, llvm::StringRef set);
-  /// What stands before the terminator, which is consumed. Sets an error when it is missing.
+  /// The text before the terminator, which is consumed. Sets an error when it is missing.
   Text getUntil(char32_t terminator, llvm::StringRef what);
   size_t tell() const { return index - next.size(); }
   void seek(size_t position);
