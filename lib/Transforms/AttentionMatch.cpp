@@ -141,7 +141,7 @@ static bool matchScores(SoftmaxOp softmax, bool isCuda, AttentionMatch &match,
   return true;
 }
 
-/// The product of the probabilities with values, in the places of the queries.
+/// The product of the probabilities with values, at the positions of the queries.
 static void matchProduct(SoftmaxOp softmax, bool isCuda, AttentionMatch &match,
                          StringRef &obstacle) {
   if (!obstacle.empty())

@@ -24,7 +24,7 @@ static bool isFloatValue(Value value) {
 }
 
 namespace {
-/// Rebuilds the ops of one block at the builder's place, with final types.
+/// Rebuilds the ops of one block at the builder's insertion point, with final types.
 class Caster {
 public:
   Caster(OpBuilder &builder, IRMapping &values) : builder(builder), values(values) {}

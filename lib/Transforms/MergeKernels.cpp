@@ -91,7 +91,7 @@ GenericOp mpc::mergeProducer(IRRewriter &rewriter, OpOperand *operand, bool repe
   return merged;
 }
 
-/// Places of producers' results that were kept but not used.
+/// Indices of producers' results that were kept but not used.
 static void dropUnusedResults(func::FuncOp function) {
   RewritePatternSet patterns(function.getContext());
   linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);

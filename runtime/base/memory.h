@@ -71,7 +71,7 @@ private:
   size_t mappedBytes = 0;
 };
 
-// As Buffer::reserve; throws OutOfMemory.
+// Does what Buffer::reserve does, and throws OutOfMemory.
 inline void reserve(Buffer &buffer, uint64_t bytes) {
   if (!buffer.reserve(bytes))
     throw OutOfMemory(bytes);

@@ -256,7 +256,7 @@ Status readCheckpoint(const std::string &path, Session &session, const RunIdenti
     return at == content->metadata.end() ? std::string() : at->second;
   };
   Failure failure;
-  // As the user says it: rows that are shuffled anew in each pass have no --seed.
+  // Messages use the words of the user: rows that are shuffled anew in each pass have no --seed.
   auto shown = [](const std::string &value) -> std::string {
     return value == "each-pass" ? "on and no --seed" : value == "once" ? "on and a --seed" : value;
   };

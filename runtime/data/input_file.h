@@ -22,9 +22,9 @@ public:
   uint64_t size() const { return size_; }
   uint64_t remaining() const { return size_ - offset_; }
   const std::string &path() const { return path_; }
-  /// Exactly `size` bytes from the current place on; fewer is a Failure.
+  /// Exactly `size` bytes from the current position on; fewer is a Failure.
   Status read(void *data, uint64_t size);
-  /// The same from byte `offset` on; the current place stays.
+  /// The same from byte `offset` on; the current position stays.
   Status readAt(uint64_t offset, void *data, uint64_t size) const;
 
 private:

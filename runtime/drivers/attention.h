@@ -80,8 +80,8 @@ AttentionGradientOperands gradientOperandsOf(const mpc_rt_attention_t &descripto
 mpc_rt_status_t resolveAttention(const mpc_rt_attention_t &descriptor,
                                  const mpc_rt_attend_call_t &call, Attention &result) noexcept;
 
-// For the pairs [begin, end) of sample and head (sample * heads + head), on memory of the host. All
-// arithmetic is in float64; nothing is rounded but results.
+// Both compute the pairs [begin, end) of sample and head (sample * heads + head), on memory of the
+// host. All arithmetic is in float64; nothing is rounded but results.
 void attendDirectly(const Attention &shape, const AttentionOperands &operands, int64_t begin,
                     int64_t end);
 void attendGradientDirectly(const Attention &shape, const AttentionGradientOperands &operands,

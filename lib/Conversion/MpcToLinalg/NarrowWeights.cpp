@@ -145,7 +145,7 @@ void mpc::markNarrowWeights(func::FuncOp function) {
     if (!isa<Float32Type, BFloat16Type, Float16Type>(element) ||
         elementTypeOf(op.getResult()) != element)
       return;
-    // Only as the right operand of one product of matrices.
+    // Narrow weights are taken only as the right operand of one product of matrices.
     if (!op.getLhsBatch().empty() || op.getLhsFree().empty() ||
         !tensorTypeOf(op.getRhs()).hasStaticShape())
       return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Each field by its place in the C struct.
+// Each field is stored at its offset in the C struct.
 #include "Descriptors.h"
 #include "Emitter.h"
 #include "dialects/mpc/IR/Float8.h"

@@ -122,7 +122,7 @@ void HostFunction::returnFailures(LLVM::LLVMFuncOp function, Value status,
   Type i32 = failing.builder.getI32Type();
   LLVM::ReturnOp::create(failing.builder, loc,
                          LLVM::LoadOp::create(failing.builder, loc, i32, status).getResult());
-  // From the last one on: a split moves what is behind it.
+  // The last marker goes first: a split moves what is behind it.
   for (Operation *marker : llvm::reverse(markers)) {
     Block *block = marker->getBlock();
     Block *rest = block->splitBlock(marker);

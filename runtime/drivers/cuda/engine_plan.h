@@ -15,7 +15,7 @@ namespace mpc::rt::cuda::dnn {
 struct EngineRules {
   // Products of float32 may round their operands to TF32.
   bool tf32 = false;
-  // Also engines that cuDNN promises no speed of.
+  // Engines that cuDNN promises no speed of are allowed, too.
   bool slow = false;
   int64_t workspaceBytes = 0; // at most
   size_t candidates = 1;      // to be made ready, at most

@@ -23,7 +23,7 @@ public:
   // The service, of the entry that begin() named.
   mpc_rt_status_t prepare(const mpc_rt_call_t &call, mpc_rt_prepare_fn fill, uint64_t bytes,
                           void *&memory);
-  // From outside.
+  // The caller changed variables.
   void variablesChanged() noexcept { ++version; }
   // The entry that begin() named changed variables, but none of those that it prepares something
   // of.

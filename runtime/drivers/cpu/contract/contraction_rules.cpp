@@ -16,7 +16,7 @@ using Traits = ContractionTraits;
 // smallest one: they take 20 to 100 us, the kernel on as many threads as there is work for 1 to 50.
 constexpr int64_t fewestProducts = 1 << 21;
 // Many small matrices one after the other: oneDNN packs none of them, which is worth waking its
-// threads from here on (attention of 28 places: 0.6 of our time, 2 to 5 times as fast by one
+// threads from here on (attention of 28 positions: 0.6 of our time, 2 to 5 times as fast by one
 // thread).
 constexpr int64_t manyMatrices = 1 << 18;
 // A small product is over before oneDNN's threads, which are not ours, are awake.

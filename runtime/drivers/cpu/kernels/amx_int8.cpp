@@ -149,7 +149,7 @@ MPC_AMX void multiplyRows(const Block &block, int64_t first, int64_t step, int64
   const bool isWhole = count == panelRows && block.columns == stripColumns;
   const bool both = count > rowsOfTile;
   int32_t *out = block.out + first * block.outStride;
-  // Columns that are not there have no place in the result.
+  // Columns that are not there have no element in the result.
   alignas(64) int32_t own[panelRows * stripColumns];
   const auto bytes = static_cast<size_t>(block.columns) * sizeof(int32_t);
   if (!isWhole) {

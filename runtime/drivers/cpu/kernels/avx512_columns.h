@@ -20,7 +20,7 @@ inline __m512 scaleNumbers(const float *adjustments) {
 }
 
 // The weights of a step whose numbers are the low four bits of 32-bit lanes and those of their
-// upper halves: first the ones with even places, then the others.
+// upper halves: first the ones with even indices, then the others.
 struct Halves {
   __m512 even, odd;
 };

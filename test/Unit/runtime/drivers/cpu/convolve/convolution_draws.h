@@ -61,7 +61,7 @@ protected:
     }
   }
 
-  // Also in a filter's gradient: what lies in padding has no product.
+  // A filter's gradient obeys this, too: numbers that meet padding have no product.
   void expectInfinityInItsPlace(uint32_t count) const {
     for (uint32_t i = 0; i < count; ++i) {
       cts::ConvolutionData data(draw(1000 + i));
