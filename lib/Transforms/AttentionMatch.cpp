@@ -7,7 +7,7 @@
 using namespace mlir;
 using namespace mpc;
 
-/// What no library of CUDA takes in the heads of attention: other multiples, and wider ones.
+/// No library of CUDA takes heads of attention with other multiples, or wider ones.
 static constexpr int64_t kWidthMultiple = 8, kMostWidth = 256;
 /// A score below this has the probability 0 beside any score of a product of 16-bit numbers that
 /// is not.
@@ -84,8 +84,8 @@ static bool contracts(ContractOp op, ArrayRef<int64_t> lhsBatch, ArrayRef<int64_
          !op.getBias() && op.getActivation() == Activation::None;
 }
 
-/// What hides scores from the softmax: causality, or a mask of the call. CUDA's library takes the
-/// first alone.
+/// Finds why scores are hidden from the softmax: causality, or a mask of the call. CUDA's library
+/// takes the first alone.
 static void matchMask(SelectOp select, bool isCuda, AttentionMatch &match, StringRef &obstacle) {
   Value mask = select->getOperand(0);
   if (hidesNothing(mask))
@@ -110,8 +110,8 @@ static bool clearsHidden(Operation *op, Value probabilities, const AttentionMatc
          select->getOperand(1) == probabilities && scalarOf(select->getOperand(2)).value_or(1) == 0;
 }
 
-/// What the sources have that the mask hides: nothing, or a score and no probability. CUDA's
-/// library has the first alone.
+/// Checks what hidden sources have: nothing, or a score and no probability. CUDA's library has the
+/// first alone.
 static void checkHidden(bool isCuda, bool isCleared, AttentionMatch &match, StringRef &obstacle) {
   auto score = scalarOf(match.hiding->getOperand(2));
   if (!isCuda && isCleared && score && std::isfinite(*score))
@@ -159,7 +159,7 @@ static bool matchScores(SoftmaxOp softmax, bool isCuda, AttentionMatch &match,
   return true;
 }
 
-/// The product of the probabilities with values, in the places of the queries.
+/// The product of the probabilities with values, at the positions of the queries.
 static void matchProduct(SoftmaxOp softmax, bool isCuda, AttentionMatch &match,
                          StringRef &obstacle) {
   if (!obstacle.empty())
