@@ -38,7 +38,7 @@ private:
     anyError = true;
     return module.emitError(text);
   }
-  /// Of a part of the config ("loss"), where that stands.
+  /// An error about a part of the config ("loss"), at the location where that stands.
   InFlightDiagnostic error(StringRef part, const Twine &text) {
     anyError = true;
     auto [place, name] = placeOf(part);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a file's training config names and mpc does not know: predictions do not need it.
+// Names in a file's training config that mpc does not know: predictions do not need them.
 #include "lib/Training/Losses.h"
 #include "lib/Training/Metrics.h"
 #include "lib/Training/OptimizerRules.h"

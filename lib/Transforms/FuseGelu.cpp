@@ -45,7 +45,7 @@ static bool computes(GenericOp op, int64_t inputs,
   if (!rounded || yielded.getType().getIntOrFloatBitWidth() != 16 ||
       !rounded.getIn().getType().isF32())
     return false;
-  // What the definition says, at a place of its own.
+  // The definition is built in a block of its own, for comparison.
   Block definition;
   OpBuilder builder(op.getContext());
   builder.setInsertionPointToStart(&definition);
@@ -118,7 +118,7 @@ static void fuseGelu(IRRewriter &rewriter, GenericOp gelu) {
   rewriter.setInsertionPoint(contract);
   mpcrt::ContractOp::Extras extras = contract.getExtras();
   extras.gelu = true;
-  // What else reads the argument, as the derivative does, finds it beside.
+  // Other readers of the argument, as the derivative, find it beside.
   if (!isOnlyUse)
     extras.kept = contract.getOut();
   mpcrt::ContractOp merged = contract.cloneWith(rewriter, extras);

@@ -24,7 +24,7 @@ static bool isFloatValue(Value value) {
 }
 
 namespace {
-/// Rebuilds the ops of one block at the builder's place, with final types.
+/// Rebuilds the ops of one block at the builder's insertion point, with final types.
 class Caster {
 public:
   Caster(OpBuilder &builder, IRMapping &values) : builder(builder), values(values) {}
@@ -178,7 +178,7 @@ LogicalResult Caster::rebuildScan(ScanOp scan, Type weak, StringAttr path) {
   for (auto [operand, argument] :
        llvm::zip_equal(scan->getOperands(), scan.getBody().front().getArguments())) {
     Value value = values.lookup(operand);
-    // What is captured, and variables of a dtype of their own, have the type that they need.
+    // Captured values, and variables of a dtype of their own, have the type that they need.
     const bool keeps = argument.getArgNumber() >= carried + scanned || wide.contains(operand);
     if (element && isFloatValue(value) && !keeps) {
       auto constant = operand.getDefiningOp<ConstantOp>();
@@ -272,7 +272,7 @@ static VariableOp variableOf(Value value) {
     return updatedBy(result);
   }
   auto argument = dyn_cast<BlockArgument>(value);
-  // What a scan or a layer around this one captures is the same inside.
+  // A value that a scan or a layer around this one captures is the same inside.
   if (Operation *around = argument ? argument.getOwner()->getParentOp() : nullptr;
       isa_and_nonnull<ScanOp, LayerOp>(around))
     return variableOf(around->getOperand(argument.getArgNumber()));
@@ -416,7 +416,7 @@ LogicalResult InsertCastsPass::storeVariables() {
     auto type = cast<RankedTensorType>(variable.getType());
     if (!isa<FloatType>(type.getElementType()))
       continue;
-    // What a layer stores in a dtype of its own choice follows no policy.
+    // A variable that a layer stores in a dtype of its own choice follows no policy.
     if (auto own = variable->getAttrOfType<TypeAttr>(MpcDialect::kOwnTypeAttr)) {
       variable.setType(type.clone(own.getValue()));
       continue;

@@ -20,8 +20,8 @@ double unitOf(mpc_rt_dtype_t dtype) {
 }
 constexpr double roundings = 6;
 
-// What a mask that tells all extents apart says: some sources count, in some rows none, in some the
-// first ones alone.
+// Draws a mask that tells all extents apart: some rows have some sources, some have none, some have
+// the first ones alone.
 bool drawMask(int64_t row, int64_t source, int64_t sources) {
   const auto word = [](int64_t i, uint32_t stream) {
     return philox({{static_cast<uint32_t>(i), stream, 0, 0}}, 23, 0).word[0];
@@ -160,7 +160,7 @@ std::string AttentionData::difference(bool ofGradient) const {
           largest = std::max(largest, std::abs(scores[u]));
           total += std::exp(scores[u]);
         }
-        // What a rounding of the scores changes the weights by, relatively.
+        // A rounding of the scores changes the weights by this much, relatively.
         const double sensitivity = 1 + largest;
         const double logSum = base + std::log(total);
         sums.add(row, logSum, sensitivity + std::abs(base));

@@ -39,8 +39,8 @@ struct AttentionData {
   double scale() const { return 1 / std::sqrt(static_cast<double>(c.width)); }
   mpc_rt_attention_t descriptor(uint32_t id) const;
 
-  // Of the forward computation from its operands, of the derivative also from its results as they
-  // are.
+  // The reference computes the forward results from their operands, and the derivative also from
+  // the forward results as they are.
   std::string difference(bool ofGradient) const;
 
   const uint8_t *maskAt(const void *place) const {

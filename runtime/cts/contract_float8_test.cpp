@@ -35,7 +35,8 @@ protected:
 
 INSTANTIATE_TEST_SUITE_P(Every, ContractFloat8, ::testing::ValuesIn(everyDriver()), driverName);
 
-// Of one format and of both, with every number of rows, columns and terms, stored in every order.
+// Operands have one format or both, every number of rows, columns and terms, and are stored in
+// every order.
 TEST_P(ContractFloat8, IsExact) {
   constexpr int64_t extents[] = {1, 3, 16, 17, 32, 48, 80};
   for (uint32_t i = 0; i < 150; ++i) {

@@ -49,7 +49,7 @@ struct Groups {
     };
     for (int64_t row = 0; row < m; ++row)
       storeElement(dtype, lhs.data(), row * k + pickedBy(row), 1.0);
-    // Of gptq, one number per byte has 2, 3 or 8 bits.
+    // gptq has numbers of 2, 3 or 8 bits in a byte each.
     const uint32_t most = isPacked || index % 8 == 7 ? 256 : 8;
     for (uint8_t &byte : rhs)
       byte = static_cast<uint8_t>(draw() % most);

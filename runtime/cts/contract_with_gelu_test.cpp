@@ -148,7 +148,8 @@ TEST_P(ContractWithGelu, OfLargeProducts) {
   }
 }
 
-// What is not a number, as by the steps of the formula: of -inf, 0 times infinity.
+// The result is not a number where a step of the formula is none: at -inf, 0 is multiplied by
+// infinity.
 TEST_P(ContractWithGelu, TreatsNaNAndInfinity) {
   if (!driver->computes())
     return;

@@ -66,7 +66,7 @@ public:
     return shape.causal ? std::max(shape.sources - target - 1, int64_t{0}) : 0;
   }
   int64_t rowOf(int64_t target) const { return pair * shape.targets + target; }
-  // By what dropout multiplies the probability; 0: whatever that is, it counts as 0.
+  // Dropout multiplies the probability by this; 0: the probability counts as 0, whatever it is.
   double factorOf(const AttentionDropout &dropout, int64_t target, size_t source) const {
     return !dropout.drops ? 1
            : dropout.kept[rowOf(target) * shape.sources + static_cast<int64_t>(source)]

@@ -62,7 +62,8 @@ std::vector<GradientEntry> findGradients(const mpc_rt_executable_t &executable) 
   return found;
 }
 
-// Of a tensor that is not the caller's by its position: see bind().
+// Other tensors than the caller's are found by their names; a caller's one has the position
+// `callers`, see bind().
 TrainLoop::Place TrainLoop::placeOf(const mpc_rt_tensor_info_t &tensor, uint32_t callers) {
   const bool isPart = startsWith(tensor.name, partPrefix);
   if (isPart || startsWith(tensor.name, keptPrefix)) {

@@ -36,7 +36,7 @@ public:
                         mpc_rt_applied_t *applied);
   // Memory for what forward keeps and for the context's own gradients.
   uint64_t bytes() const { return keptMemory.size() + gradientMemory.size(); }
-  // What they will be for `rows` samples; false on overflow.
+  // The sizes of both for `rows` samples; false on overflow.
   bool keptBytes(int64_t rows, uint64_t &bytes);
   uint64_t gradientBytes() const { return gradientOffsets.back(); }
   void *ownGradient(const char *what, uint32_t index);

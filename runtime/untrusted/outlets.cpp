@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What each outlet needs.
+// The rules of each outlet.
 #include "runtime/untrusted/outlets.h"
 
 #include "runtime/untrusted/code_points.h"

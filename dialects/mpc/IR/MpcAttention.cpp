@@ -31,7 +31,7 @@ static LogicalResult inferAttention(std::optional<Location> location, RankedTens
   return success();
 }
 
-/// Of attention and its derivative.
+/// Attention and its derivative share these verifiers.
 template <typename Op> static LogicalResult verifyMask(Op op) {
   Value mask = op.getMask();
   if (!mask)
@@ -51,7 +51,6 @@ template <typename Op> static LogicalResult verifyMask(Op op) {
          << "; expected [batch, heads, targets, sources] with extents of 1 but for the last";
 }
 
-/// Of attention and its derivative.
 template <typename Op> static LogicalResult verifyHiddenScore(Op op) {
   if (!op.getHiddenScore())
     return success();
@@ -62,7 +61,6 @@ template <typename Op> static LogicalResult verifyHiddenScore(Op op) {
   return success();
 }
 
-/// Of attention and its derivative.
 template <typename Op> static LogicalResult verifyDropout(Op op) {
   if (bool(op.getState()) != bool(op.getRate()) || bool(op.getState()) != bool(op.getStream()))
     return op.emitOpError("has a part of a dropout; expected a state, 'rate' and 'stream'");
@@ -74,7 +72,6 @@ template <typename Op> static LogicalResult verifyDropout(Op op) {
   return success();
 }
 
-/// Of attention and its derivative.
 template <typename Op> static LogicalResult verifyScores(Op op) {
   return failure(failed(verifyMask(op)) || failed(verifyHiddenScore(op)) ||
                  failed(verifyDropout(op)));

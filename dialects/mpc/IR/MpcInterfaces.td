@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What passes may ask of an op or attribute instead of knowing its class: to add an op is to answer
-// these once.
+// The questions that passes ask of an op or attribute instead of knowing its class: to add an op is
+// to answer these once.
 
 #ifndef MPC_INTERFACES
 #define MPC_INTERFACES

@@ -10,7 +10,7 @@
 
 namespace mpc {
 
-/// What `Model.compile` was given, each part as Keras serialises it (string, object or function
+/// The arguments of `Model.compile`, each part as Keras serialises it (string, object or function
 /// JSON, or a list of them, one per output). Null parts are absent.
 struct CompileConfig {
   llvm::json::Value optimizer = nullptr;

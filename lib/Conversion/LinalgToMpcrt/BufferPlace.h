@@ -39,14 +39,14 @@ struct BufferUse {
   bool isWritten;
 };
 
-/// What the ops of entries touch, while kernels stay as they are.
+/// The buffers that the ops of entries touch, while kernels stay as they are.
 class BufferUses {
 public:
   explicit BufferUses(mlir::ModuleOp module) : symbols(module) {}
 
-  /// Of a launch (by the stores of its kernel), a library call, or code of the host between them;
-  /// none for other ops, which may touch anything. Found once for each op; an op that changes, or
-  /// goes, is to be forgotten first.
+  /// The buffers that a launch (by the stores of its kernel), a library call, or code of the host
+  /// between them touches; none for other ops, which may touch anything. They are found once for
+  /// each op; an op that changes, or goes, is to be forgotten first.
   const std::optional<llvm::SmallVector<BufferUse>> &of(mlir::Operation *op);
   void forget(mlir::Operation *op) { known.erase(op); }
   /// Whether the order of two launches or library calls matters.
@@ -75,7 +75,7 @@ private:
 
   mlir::SymbolTable symbols;
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<Argument>> kernels;
-  // By address, which stays when the map grows.
+  // The values have addresses of their own, which stay when the map grows.
   llvm::DenseMap<mlir::Operation *, std::unique_ptr<std::optional<llvm::SmallVector<BufferUse>>>>
       known;
 };

@@ -17,7 +17,7 @@ namespace mpc {
 using namespace mlir;
 using namespace mpc;
 
-/// What moves does so by multiples of this, so that it stays aligned.
+/// Buffers move by multiples of this, so that they stay aligned.
 static constexpr int64_t kStride = 64;
 
 /// Whether nothing but interleaves use the buffer `base`, each as the result that it consumes: what

@@ -132,7 +132,7 @@ static bool touches(Operation *op, Value buffer, BufferUses &uses) {
          llvm::any_of(*touched, [&](const BufferUse &use) { return mayOverlap(use.base, buffer); });
 }
 
-/// What uses the contraction's result first, if that is a launch that may join it.
+/// Finds the first user of the contraction's result, if that is a launch that may join it.
 static std::optional<Partner> findPartner(mpcrt::ContractOp contract, BufferUses &uses) {
   for (Operation *op = contract->getNextNode(); op; op = op->getNextNode()) {
     if (isMemoryEffectFree(op) || !touches(op, contract.getOut(), uses))

@@ -94,7 +94,7 @@ static int64_t chooseParts(ArrayRef<BatchExtent> extents, ArrayRef<unsigned> par
   if (length <= (parallel.empty() && isFixed ? kShortSumOfWarp : kShortSum))
     return 1;
   int64_t parts = std::min(kThreads / sums, length / kLeastOfPart);
-  // Of a single sum no more than a warp adds up next, while that leaves no thread too much.
+  // A single sum has no more parts than a warp adds up next, while that leaves no thread too much.
   if (parallel.empty() && length <= kThreads)
     parts = std::min(kShortSumOfWarp, length / kLeastOfOneSum);
   return std::max<int64_t>(1, llvm::bit_floor<uint64_t>(parts));

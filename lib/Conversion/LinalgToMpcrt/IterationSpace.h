@@ -11,7 +11,7 @@ namespace mpc {
 /// Partial results of sums that threads of a CPU share. Fixed, so that results do not depend on the
 /// number of threads.
 inline constexpr int64_t kBlocks = 64;
-/// Of these a thread takes so many at least.
+/// A thread takes at least so many of these blocks.
 inline constexpr int64_t kBlocksGrain = 8;
 
 /// Operations per chunk below which splitting costs more than it gains.

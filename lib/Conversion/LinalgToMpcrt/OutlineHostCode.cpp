@@ -23,7 +23,7 @@ namespace mpc {
 using namespace mlir;
 using namespace mpc;
 
-/// What the device does as a whole, in the order of the host's calls.
+/// The device runs such an op as a whole, in the order of the host's calls.
 static bool isCall(Operation *op) {
   return isa<mpcrt::LaunchOp, mpcrt::ServiceCallOpInterface>(op);
 }

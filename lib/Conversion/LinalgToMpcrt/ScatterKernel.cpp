@@ -26,7 +26,8 @@ struct ScatterKernel {
     return arith::ConstantIndexOp::create(b, loc, value);
   }
   MemRefType getOutType() { return cast<MemRefType>(out.getType()); }
-  /// Of `out` or `updates`; without the first dimension where they have none.
+  /// The indices of an element of `out` or `updates`, without the first dimension where they have
+  /// none.
   SmallVector<Value> placeOf(Value outer, Value row, Value column) {
     SmallVector<Value> place{outer, row, column};
     if (getOutType().getRank() == 2)

@@ -387,7 +387,7 @@ void mpc::populateContractPatterns(const TypeConverter &converter, RewritePatter
                                    bool shortProducts) {
   MLIRContext *context = patterns.getContext();
   patterns.add<LowerContract>(converter, context);
-  // What the others take before it, each in this order.
+  // These patterns go before it, in the order of their benefits.
   patterns.add<ReplaceContract<sumsSamplesOfBatches, sumElements>>(converter, context,
                                                                    /*benefit=*/2);
   patterns.add<ReplaceContract<hasSeparateBias, separateBias>>(converter, context, /*benefit=*/3);

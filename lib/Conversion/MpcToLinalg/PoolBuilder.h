@@ -23,7 +23,7 @@ struct PoolWindow {
   llvm::SmallVector<int64_t> dimensions;
   llvm::SmallVector<PoolAxis> axes;
 
-  /// What a member function of PoolAxis says of each axis.
+  /// The values that a member function of PoolAxis gives for the axes.
   llvm::SmallVector<int64_t> extents(int64_t (PoolAxis::*count)() const) const;
 };
 

@@ -19,7 +19,7 @@ struct IndexMath {
   mlir::Value add(mlir::Value a, int64_t b);
   mlir::Value subtract(mlir::Value a, mlir::Value b);
   mlir::Value multiply(mlir::Value a, int64_t b);
-  /// Of numbers that are not negative.
+  /// Both numbers must not be negative.
   mlir::Value divide(mlir::Value a, int64_t b);
   mlir::Value clamp(mlir::Value a, int64_t low, int64_t high);
   mlir::Value isAtLeast(mlir::Value a, mlir::Value b);

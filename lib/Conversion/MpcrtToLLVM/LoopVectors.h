@@ -27,7 +27,7 @@ public:
   /// How many ops run on vectors.
   int64_t length() const { return vectorOps; }
 
-  /// Of `terms`, those of the iterations from `iteration` on.
+  /// Emits vectors of `terms` for the iterations from `iteration` on.
   llvm::SmallVector<mlir::Value> emit(mlir::OpBuilder &builder, mlir::Value iteration,
                                       int64_t lanes, mlir::ValueRange terms);
 

@@ -170,7 +170,7 @@ Sums OrderedSum::sumKnown(OpBuilder &b, int64_t length) {
   return emit.finish(b, std::move(sums), lanes, whole, last % step, read);
 }
 
-/// What fills no vector of `kLanes` stays in the loop.
+/// The iterations that fill no vector of `kLanes` stay in the loop.
 void OrderedSum::sumUnknown(OpBuilder &b) {
   SumLanes emit(combiners, loc);
   Value begin = loop.getLowerBound(), zero = emit.constant(b, 0);

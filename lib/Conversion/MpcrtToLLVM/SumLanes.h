@@ -29,7 +29,7 @@ public:
 
   Sums combine(mlir::OpBuilder &b, mlir::ValueRange before, mlir::ValueRange after) const;
 
-  /// What changes no sum, in so many vectors.
+  /// The values that change no sum, in so many vectors.
   llvm::SmallVector<Sums> neutral(mlir::OpBuilder &b, int64_t vectors, int64_t lanes) const;
 
   using Iteration = llvm::function_ref<llvm::SmallVector<Sums>(mlir::OpBuilder &, mlir::Value place,

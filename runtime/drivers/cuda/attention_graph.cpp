@@ -198,7 +198,7 @@ Descriptor describeAttentionGradient(Descriptions &made, Handle handle, const At
   Descriptor cotangent = build.places(attendedCotangent, a.targets, a.valueWidth);
   Descriptor scale = build.scalar(attentionScale);
 
-  // What the softmax's derivative takes from each row: the cotangent times the result, summed.
+  // The softmax's derivative subtracts this from each row: the cotangent times the result, summed.
   Descriptor sums =
       build.pointwise(multiply, cotangent, build.places(attended, a.targets, a.valueWidth),
                       build.virtualOf({a.batch, a.heads, a.targets, a.valueWidth}));

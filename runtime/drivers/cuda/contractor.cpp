@@ -12,7 +12,7 @@
 namespace mpc::rt::cuda {
 namespace {
 
-// What NVIDIA recommends for Hopper; earlier GPUs need less.
+// NVIDIA recommends this for Hopper; earlier GPUs need less.
 constexpr uint64_t workspaceBytes = uint64_t{32} << 20;
 // More than this no algorithm asks for.
 constexpr uintptr_t bestAlignment = 256;
@@ -205,7 +205,7 @@ mpc_rt_status_t Contractor::finish(const Contraction &shape, const Operands &ope
 
 mpc_rt_status_t Contractor::product(const ProductKey &key, const Contraction &shape,
                                     const Operands &given, uint32_t &epilogue, const char *layer) {
-  // Without the library: zeros are the same with relu, and the kernel applies it.
+  // The library is not needed here: zeros are the same with relu, and the kernel applies it.
   epilogue = lt::epilogueRelu;
   Operands operands = given;
   if (shape.keepsArgument)

@@ -51,7 +51,7 @@ private:
   KernelLog &log;
   Scratch scratch;
   GraphConvolver library;
-  // By convolution and batch, where both ways were tried.
+  // The keys are the convolution and the batch; there is an entry where both ways were tried.
   std::map<std::pair<uint32_t, int64_t>, bool> columnsAreFaster;
 };
 

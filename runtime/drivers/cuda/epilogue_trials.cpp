@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What an epilogue of cuBLASLt does that nothing documents is tried with the product itself, when
-// its plan is made.
+// Trials of cuBLASLt's epilogues: properties that are documented nowhere are tried with the product
+// itself, when its plan is made.
 #include "runtime/base/dtype.h"
 #include "runtime/base/element.h"
 #include "runtime/drivers/cuda/contractor.h"
@@ -44,8 +44,8 @@ bool Contractor::keepsNaN(const Plan &plan, Operands operands) {
 // Numbers without an order that a wrong layout would keep.
 static uint32_t scatter(uint64_t i) { return static_cast<uint32_t>(i * 0x9E3779B97F4A7C15 >> 40); }
 
-// Of an operand of zeros and a bias of the numbers that matter: every row has the bits of the bias.
-// Without a bias nothing is known.
+// The trial has an operand of zeros and a bias of the numbers that matter, so that every row has
+// the bits of the bias. Without a bias nothing is known.
 bool Contractor::makesBits(const Plan &plan, Operands operands) {
   const Contraction &c = plan.shape;
   if (!c.hasBias)
@@ -112,8 +112,9 @@ bool Contractor::followsBits(const Plan &plan, Operands operands) {
 
 namespace {
 
-// Where forms of gelu, approximations of tanh and their ways to cancel differ; last what is not
-// finite, for gelu itself, and NaN, for the derivative, too.
+// Arguments where forms of gelu, approximations of tanh and their ways to cancel differ. The last
+// ones are not finite, which only gelu itself is tried with, and NaN, which the derivative is tried
+// with, too.
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double geluArguments[] = {
     0.0,      0.25,       -0.25,       0.5,
@@ -138,7 +139,7 @@ double unitAt(mpc_rt_dtype_t dtype, double value) {
   return std::ldexp(1.0, exponent - bits);
 }
 
-// What a result may be; both NaN where it must be NaN.
+// A result may lie between these; both are NaN where it must be NaN.
 struct Bounds {
   double low, high;
 

@@ -125,7 +125,8 @@ void GraphConvolver::makePlan(Entry &entry, const Operands &operands, const char
   dnn::EngineRules rules;
   rules.tf32 = tf32;
   rules.workspaceBytes = mostWorkspaceBytes;
-  // Without groups the columns are a product on Tensor Cores, which a slow engine does not beat.
+  // Without groups im2col makes the convolution a product on Tensor Cores, which a slow engine does
+  // not beat.
   rules.slow = c.groups > 1;
   rules.candidates = isWorthTrial(c.operations()) ? mostCandidates : 1;
   // A relu alone is a pass of its own anyway: only a bias of NaN can try it.

@@ -13,7 +13,7 @@
 
 namespace mpc::rt::cuda {
 
-// What is to be fetched: as mpc_rt_context_prefetch.
+// The inputs to be fetched, as mpc_rt_context_prefetch describes them.
 struct InputRequest {
   const mpc_rt_entry_info_t *entry;
   int64_t batch;
@@ -43,7 +43,7 @@ public:
 
 private:
   DeviceSession &session;
-  // What the next call fetches, and what the one before it did.
+  // The inputs that the next call fetches, and those that the one before it did.
   InputRequest wanted{}, held{};
   bool requested = false, fetched = false;
   Stream stream = nullptr; // of the copies

@@ -80,7 +80,7 @@ void AttentionHead::layOut(bool isGradient) {
   keySums = takeSums(roundUp(shape.width, kernel.rows), shape.sources);
   valueSums = takeSums(roundUp(shape.valueWidth, kernel.rows), shape.sources);
   const int64_t width = std::max(shape.width, shape.valueWidth);
-  // Of rows that are stored together.
+  // wide[0] holds the rows that are stored together.
   wide[0] = take<float>(vectorElements * width);
   wide[1] = take<float>(width);
   leftPanels = take<uint8_t>(ceilDivide(width, kernel.rows) * stepsOf(block) * kernel.lhsStepBytes);
@@ -244,7 +244,7 @@ void AttentionHead::shareWithHidden(const Sight &sight, float *row, float *large
                                     float *sum) const {
   constexpr float negligible = 104; // e^-104 is 0
   const auto score = static_cast<float>(*shape.hiddenScore);
-  // Not either where the largest is NaN.
+  // A largest score that is NaN ends here, too.
   if (!(*largest < score + negligible))
     return;
   const int64_t hidden = hiddenFrom(sight);
@@ -252,7 +252,7 @@ void AttentionHead::shareWithHidden(const Sight &sight, float *row, float *large
     return;
   const float top = std::max(*largest, score), own = *sum * std::exp(*largest - top),
               total = own + static_cast<float>(hidden) * std::exp(score - top);
-  // Of scores that are all -inf, or none at all, sum and probabilities are not numbers.
+  // If all scores are -inf, or there is none, the sum and the probabilities are not numbers.
   const bool counts = own > 0;
   for (int64_t i = 0; i < sight.seen; ++i)
     row[i] = counts ? row[i] * (own / total) : 0;

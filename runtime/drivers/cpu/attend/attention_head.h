@@ -29,8 +29,8 @@ public:
   // Targets of a block.
   static int64_t blockOf(const Attention &shape);
 
-  // Of the pair (sample * heads + head); the targets [first, end) are whole blocks, or the last
-  // one.
+  // Both work on one pair, (sample * heads + head). The targets [first, end) are whole blocks, or
+  // the last one.
   void attend(const AttentionOperands &operands, int64_t pair, int64_t first, int64_t end);
   void differentiate(const AttentionGradientOperands &operands, int64_t pair);
 
@@ -62,12 +62,12 @@ private:
   int64_t stepsOf(int64_t k) const { return (k + kernel.depth - 1) / kernel.depth; }
   bool isNarrow() const { return kernel.depth > 1; } // bfloat16, otherwise float32
   mpc_rt_dtype_t laneType() const { return isNarrow() ? MPC_RT_BFLOAT16 : MPC_RT_FLOAT32; }
-  // Where a place of [batch, places, heads, width] lies.
+  // Returns where an index of [batch, sequence, heads, width] lies in memory.
   const uint8_t *at(const void *from, int64_t pair, int64_t place, int64_t places,
                     int64_t width) const;
   uint8_t *at(void *to, int64_t pair, int64_t place, int64_t places, int64_t width) const;
 
-  // As columns whose k are the numbers of a place, or the places.
+  // Both pack columns of the right operand: k are the numbers of one index, or the indices.
   void packPlaces(const void *from, int64_t width, const Panels &to) const;
   void packWidth(const void *from, int64_t width, const Panels &to) const;
   void copyRows(const void *from, int64_t count, int64_t width, const Lanes &to) const;
@@ -98,7 +98,7 @@ private:
   void shareWithHidden(const Sight &sight, float *row, float *largest, float *sum) const;
   // Which probabilities of the target dropout keeps; null: all of them.
   const uint8_t *keptOf(const AttentionDropout &dropout, int64_t pair, int64_t target) const;
-  // What any of these targets sees.
+  // The number of sources up to the last one that any of these targets sees.
   int64_t seenFrom(const uint8_t *mask, int64_t pair, int64_t first, int64_t count) const;
 
   const Attention &shape;

@@ -95,7 +95,7 @@ MPC_AMX_INLINE __m512 loadWide(mpc_rt_dtype_t dtype, const void *lhs, int64_t fi
       _mm256_maskz_loadu_epi16(mask, static_cast<const uint16_t *>(lhs) + first));
 }
 
-// Of one row, the 32 numbers from k on: each part to its place in the tiles of the step.
+// Packs the 32 numbers of one row from k on: each part goes to its index in the tiles of the step.
 MPC_AMX void packNumbers(const Contraction &c, const void *lhs, int64_t row, int64_t k,
                          int64_t parts, uint8_t *to, int64_t partBytes) {
   const int64_t count = std::min<int64_t>(stepRows, c.k - k);
@@ -122,7 +122,7 @@ enum class Form {
   scaled   // times the scale, too, and rounded
 };
 
-// Of 16 columns.
+// The zeros and scales of 16 columns.
 struct Adjustment {
   __m512 zero, scale;
 };
@@ -192,7 +192,7 @@ __mmask16 columnMask(const Contraction &c, int64_t first) {
   return static_cast<__mmask16>((1u << count) - 1);
 }
 
-// Of 16 columns from `column` on.
+// Loads the zeros and scales of the 16 columns from `column` on.
 MPC_AMX_INLINE Adjustment loadAdjustment(const Scales &scales, int64_t block, int64_t column) {
   constexpr auto together = static_cast<int64_t>(mpc::rt::tileColumns);
   const float *zero =
@@ -272,11 +272,12 @@ struct Rows {
   int64_t first, upper, lower;
   const uint8_t *upperAt, *lowerAt;
 
-  // Of a row and one of the two tiles of columns, among the sums of all tiles.
+  // The offset of the sums of a row and one of the two tiles of columns among the sums of all
+  // tiles.
   static int64_t placeOf(int64_t row, int tile) {
     return (row / tileRows * 2 + tile) * tileSums + row % tileRows * 16;
   }
-  // By two tiles of weights; lhs has `parts` for each step of its own.
+  // Multiplies lhs, which has `parts` tiles for each step, by two tiles of weights.
   MPC_AMX_INLINE void multiply(const uint16_t *widened, int64_t step, int64_t parts) const {
     _tile_loadd(6, widened, 64);
     _tile_loadd(7, widened + tileNumbers, 64);

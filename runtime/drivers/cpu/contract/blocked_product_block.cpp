@@ -115,7 +115,7 @@ private:
   const bool packs, packsSlices;
   const int64_t groupPanels, firstPanel, panels, groupsOfChunk, rowPanels;
   Group group = {}, next;
-  // Of the next group: what each tile packs and fetches in steps, fetches in rows, or in bytes.
+  // Each tile packs or fetches a part of the next group, counted in steps, in rows or in bytes.
   int64_t part = 0, done = 0;
 };
 

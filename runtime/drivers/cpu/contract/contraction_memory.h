@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the kernels of contractions share: packed copies of variables, and buffers for operands as a
-// kernel takes them and for sums. A buffer holds nothing from one call to the next.
+// The memory that the kernels of contractions share: packed copies of variables, and buffers for
+// sums and for operands as a kernel takes them. A buffer holds nothing from one call to the next.
 #ifndef MPC_RUNTIME_DRIVERS_CPU_CONTRACT_CONTRACTION_MEMORY_H
 #define MPC_RUNTIME_DRIVERS_CPU_CONTRACT_CONTRACTION_MEMORY_H
 

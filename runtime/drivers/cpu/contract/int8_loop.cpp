@@ -14,8 +14,8 @@ namespace {
 
 constexpr int64_t vectorRows = 4, vectorColumns = 16;
 
-// What one thread multiplies: up to vectorRows rows of lhs, as pairs of int16 (elements k and k +
-// 1), by a row-major rhs.
+// One thread multiplies up to vectorRows rows of lhs, as pairs of int16 (elements k and k + 1), by
+// a row-major rhs.
 struct Tile {
   const int32_t *pairs; // [rows, (k + 1) / 2]
   int64_t rows, k;

@@ -29,7 +29,7 @@ public:
   void run(const ContractionCall &call, ContractionMemory &memory) override;
 
 private:
-  // Where the sums go before the epilogue.
+  // The sums go here before the epilogue.
   static float *sumsOf(const Contraction &c, ContractionMemory &memory, void *out) {
     if (c.out == MPC_RT_FLOAT32)
       return static_cast<float *>(out);

@@ -80,7 +80,8 @@ private:
 };
 
 LibraryPlan &LibraryKernel::findPlan(const ContractionCall &call) {
-  // Of integers the largest is not computed, and a kernel on the result runs after all of it.
+  // Products of integers do not compute the largest magnitude, and a kernel on their result runs
+  // after all of it.
   const bool isInteger = call.shape.lhs == MPC_RT_INT8;
   const LibraryPlanUse use{call.isKept, call.extras.largest && !isInteger,
                            call.extras.kernel && !isInteger};
@@ -97,7 +98,7 @@ LibraryPlan &LibraryKernel::findPlan(const ContractionCall &call) {
   return *(plans[key] = std::move(plan));
 }
 
-// Of integers, where its kernels are exact and fast.
+// oneDNN takes integers only where its kernels are exact and fast.
 bool LibraryKernel::computes(const ContractionCall &call) {
   const Contraction &c = call.shape;
   if (c.lhs != MPC_RT_INT8)

@@ -61,7 +61,7 @@ void multiply(const ContractionCall &call, ContractionMemory &memory, void *out)
       const auto width = static_cast<size_t>(std::min(panel, last - first));
       for (int64_t m = 0; m < c.m; ++m)
         std::fill_n(sums.of(m), width, 0.0f);
-      // Of one row nothing is read twice.
+      // A single row reads no weight twice, so that it takes all of them at once.
       const int64_t atOnce = c.m == 1 ? c.k : lines;
       for (int64_t k = 0; k < c.k; k += atOnce) {
         const auto height = static_cast<size_t>(std::min(atOnce, c.k - k));

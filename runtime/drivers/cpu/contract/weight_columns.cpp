@@ -70,8 +70,8 @@ const ColumnKernel *IntegerWeights::findColumnKernel(const Contraction &c,
   const bool hasFactors = blocks && !blocks->divisors.empty();
   if (hasFactors && blocks->columnFactors.empty())
     return nullptr;
-  // Of more rows each number that panels and tiles make is used often enough (Zen 5), unless they
-  // make many for columns that are not there.
+  // With more rows, each number that panels and tiles make is used often enough (Zen 5), unless
+  // they make many for columns that do not exist.
   const int64_t mostRows = c.lhs == MPC_RT_BFLOAT16 ? (hasFactors ? 8 : 12) : blocks ? 4 : 3;
   const auto rounded = [&](int64_t together) { return ceilDivide(c.n, together) * together; };
   if (c.m * rounded(ColumnWork::columns) > mostRows * rounded(static_cast<int64_t>(tileColumns)))

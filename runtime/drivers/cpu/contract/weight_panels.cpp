@@ -15,7 +15,7 @@ constexpr auto columnsOfPanel = static_cast<int64_t>(tileColumns);
 
 constexpr int64_t lineBytes = 64;
 
-// What one thread needs.
+// The memory of one thread.
 struct Scratch {
   float *panel, *sums;
 };
@@ -29,8 +29,8 @@ struct Sizes {
         steps(ceilDivide(c.k, weights.kernel.depth)), panel(weights.steps * columnsOfPanel),
         sums(c.m * columnsOfPanel) {}
   int64_t total() const { return panel + sums; }
-  // Of a panel of rows. The last two share what is left: the sums of one or two rows are too few to
-  // hide how long an addition takes.
+  // The first row of a panel. The last two panels share what is left: the sums of one or two rows
+  // are too few to hide how long an addition takes.
   int64_t firstRow(int64_t at) const {
     const bool isLast = at == rowPanels - 1 && at > 0;
     return isLast ? (at - 1) * rowsOfPanel + ceilDivide(rows - (at - 1) * rowsOfPanel, 2)

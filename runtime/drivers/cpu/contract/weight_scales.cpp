@@ -47,7 +47,7 @@ void fillFactors(mpc_rt_dtype_t dtype, WeightScales &kept) {
     kept.reciprocals.resize(static_cast<size_t>(ceilDivide(count, pairRun) * pairRun), 1.0f);
 }
 
-// What blockSteps is, of rows with these blocks.
+// Computes blockSteps for rows with these blocks.
 int64_t stepsOfBlocks(const std::vector<int32_t> &blockOfRow) {
   const auto count = static_cast<int64_t>(blockOfRow.size());
   const int32_t *of = blockOfRow.data();

@@ -27,8 +27,8 @@ struct WeightScales {
   std::vector<int64_t> order;
   std::vector<int32_t> blockOfRow; // in that order
   std::vector<float> divisors;     // of each row, in that order; empty: none
-  // What a row is multiplied with instead, for the same weights bit by bit; empty where that may
-  // not be so. Filled up to a multiple of pairRun.
+  // A row may be multiplied by these instead where that gives the same weights bit by bit;
+  // otherwise empty. They are filled up to a multiple of pairRun.
   std::vector<float> reciprocals;
   // The reciprocals, or divisors of other dtypes than bfloat16, as columns want them: in steps of
   // columnStep rows, those with even numbers first.
@@ -46,8 +46,8 @@ struct WeightScales {
     constexpr auto columns = static_cast<int64_t>(tileColumns);
     return reinterpret_cast<const float *>(adjustments.data()) + tile * count * 2 * columns;
   }
-  // For rows behind the last one, of its block: the number in column `n` whose weight is 0, or next
-  // to that. Zeros of lhs times a weight are zeros if it is finite.
+  // Rows behind the last one of a block are filled with this: the number in column `n` whose weight
+  // is 0, or next to that. Zeros of lhs times a weight are zeros if it is finite.
   int8_t fillingNumber(int64_t n) const;
   uint64_t bytes() const {
     return adjustments.size() + order.size() * sizeof(int64_t) +

@@ -51,7 +51,7 @@ void multiplyTiles(ThreadTeam &team, const VectorKernels &kernels, const Contrac
                 });
 }
 
-// With scales: every few weights become float32 in the first-level cache.
+// Multiplies weights with scales: every few of them become float32 in the first-level cache.
 void multiplyBlockTiles(ThreadTeam &team, const VectorKernels &kernels, const Contraction &c,
                         const float *rows, const int8_t *tiles, const WeightScales &blocks,
                         float *sums) {

@@ -7,13 +7,13 @@
 namespace mpc::rt {
 namespace {
 
-// What the windows of four places meet, and the filter: half of a first-level cache.
+// The windows of four pixels and the filter take this many floats, half of a first-level cache.
 constexpr int64_t groupFloats = 6144;
 // But no fewer channels than these: what lies beyond the cache comes slowly in short runs.
 constexpr int64_t fewestChannels = 96, mostChannels = 256;
 // Images of so many bytes come from memory, not from a cache.
 constexpr int64_t largeImages = 8 << 20;
-// What a filter's gradient is summed in, however many threads there are.
+// A filter's gradient is summed in this many parts, however many threads there are.
 constexpr int64_t mostParts = 16;
 
 template <typename T> int64_t ssize(const std::vector<T> &values) {

@@ -70,7 +70,8 @@ private:
   void widenFilter(Workspace &own, const void *filter, const void *bias, const Group &group) const;
   void multiplyBand(Workspace &own, const void *lhs, const void *rhs, const void *bias, void *out,
                     int64_t sample, int64_t band, const Group &group) const;
-  // Of a row of `data` from `place` on, with each output what lies `step` places further.
+  // Fetches a row of `data` from `place` on: with each output the pixel that lies `step` pixels
+  // further.
   void fetch(DepthwiseCorrelation &correlation, const void *data, mpc_rt_dtype_t dtype,
              int64_t place, int64_t step, const Group &group) const;
   void correlatePart(Workspace &own, const void *lhs, const void *rhs, int64_t part,
@@ -84,7 +85,8 @@ private:
   Extent from, to; // what windows meet; for each of them: the result, or the outputs
   int64_t taps, padded, groupChannels, groups, bands = 1, parts = 1, ringRows = 1;
   std::vector<std::vector<RowTap>> rowTaps; // by row of `to`
-  // Of large images: sources of the next row of `to` that this one does not meet.
+  // If the images are large, these are the sources of the next row of `to` that this one does not
+  // meet.
   std::vector<std::vector<int64_t>> fetchedRows;
   DepthwiseCover cover;                // of the places in a row
   std::vector<DepthwiseTap> tapsInRow; // of a filter's gradient

@@ -9,9 +9,9 @@
 
 namespace mpc::rt {
 
-// What the windows of a row of the result meet: the rows of the images, with the rows of the filter
-// that they meet there. Strides are elements from place to place. Weights are packed: of each
-// vector of channels `weightsOfVector` vectors, tap by tap of the whole filter.
+// The rows of images that the windows of a row of the result meet, with the rows of the filter that
+// meet them. Strides are elements from pixel to pixel. Weights are packed: each vector of channels
+// has `weightsOfVector` vectors, tap by tap of the whole filter.
 struct DepthwiseRows {
   const float *const *rows, *const *weights;
   int64_t rowCount, rowStride, weightsOfVector;
@@ -39,14 +39,14 @@ struct DepthwiseForm {
   bool reversed;
 };
 constexpr int64_t placesOfStrip = 4;
-// From the result's `place` on, and of the sources from `source` on, of which those from `begin` to
-// `end` exist: the others, counted from `source`, lie beside the row.
+// The strip starts at the result's `place` and at the source `source`. Only sources from `begin` to
+// `end`, counted from `source`, exist; the others lie beside the row.
 struct DepthwiseStrip {
   int64_t place, source, begin, end;
 };
 
-// What a tap meets in a row: the outputs [first, end) do, and output o the image at `source + o *
-// step`.
+// The pairs of pixels that a tap joins in a row: each output o in [first, end) and the image at
+// `source + o * step`.
 struct DepthwiseTap {
   int64_t first, end, source;
 };
@@ -59,8 +59,8 @@ struct DepthwiseCorrelation {
   int64_t imageStride, outputStride;
   float *sums;
   int64_t sumStride;
-  // What is met later, to be fetched meanwhile: a line with each output, so many bytes from the one
-  // before, and with each vector.
+  // This memory is needed later and fetched meanwhile: a line with each output, so many bytes
+  // behind the one before, and with each vector.
   const uint8_t *next;
   int64_t nextPlaceBytes, nextVectorBytes;
 };
@@ -75,7 +75,7 @@ struct DepthwiseKernels {
   // where there is none.
   void (*finish[3])(const float *sums, int64_t stride, int64_t places, int64_t channels,
                     const float *bias, bool relu, void *out, int64_t outStride);
-  // For so many vectors of channels.
+  // The kernels take this number of vectors of channels.
   void (*multiply)(const DepthwiseWindows &windows, const DepthwiseRows &rows, int64_t vectors);
   void (*multiplyStrips)(const DepthwiseForm &form, const DepthwiseStrip *strips, int64_t count,
                          const DepthwiseRows &rows, int64_t vectors);

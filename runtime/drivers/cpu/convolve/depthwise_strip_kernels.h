@@ -3,7 +3,7 @@
 // Depthwise products of strips: what the windows of four places share is loaded once. Each sum has
 // its terms in the order of the taps.
 //
-// For files that are compiled once per ISA level: nothing here has external linkage.
+// This header is for files that are compiled once per ISA level: nothing here has external linkage.
 #ifndef MPC_RUNTIME_DRIVERS_CPU_CONVOLVE_DEPTHWISE_STRIP_KERNELS_H
 #define MPC_RUNTIME_DRIVERS_CPU_CONVOLVE_DEPTHWISE_STRIP_KERNELS_H
 
@@ -23,9 +23,9 @@ inline void computeNow(Vector &sum) { asm volatile("" : "+v"(sum)); }
 // as at the edges of images that keep their size; or what the strip says.
 enum class Beside { none, before, behind, both, any };
 
-// Of `vectors` vectors of channels `atOnce` at a time; what is left of them one by one. The loops
-// are long as they are: unrolled further, or with the rest's in them, they only make the library
-// larger.
+// Multiplies `atOnce` of `vectors` vectors of channels at a time, and the rest one by one. The
+// loops are long as they are: unrolled further, or with the rest's in them, they only make the
+// library larger.
 template <int64_t taps, int64_t stride, bool reversed, Beside beside, int64_t atOnce>
 void multiplyStrip(const DepthwiseForm &form, const DepthwiseStrip &strip, const DepthwiseRows &p,
                    int64_t vectors, int64_t channel = 0) {
@@ -44,7 +44,7 @@ void multiplyStrip(const DepthwiseForm &form, const DepthwiseStrip &strip, const
   const int64_t resultStride = form.placeStep * p.resultStride;
 #pragma clang loop unroll(disable)
   for (; vectors >= atOnce; vectors -= atOnce, channel += atOnce * lanes) {
-    // As many as the next strip moves on, into the second-level cache.
+    // The next strip moves on by as many pixels; they go into the second-level cache.
 #pragma clang loop unroll(disable)
     for (int64_t r = 0; r < p.nextCount; ++r)
       for (int64_t i = 0; i < placesOfStrip * stride; ++i)

@@ -7,8 +7,8 @@
 namespace mpc::rt {
 namespace {
 
-// Of the places first, first + step, ...: all of them, or those of a gradient that meet the same
-// taps.
+// The form of the pixels first, first + step, ...: all of them, or those of a gradient that meet
+// the same taps.
 DepthwiseForm formOf(const Convolution &c, size_t d, int64_t first) {
   const int64_t stride = c.strides[d];
   if (!c.toImages())

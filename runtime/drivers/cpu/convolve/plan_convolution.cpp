@@ -48,8 +48,8 @@ bool hasUnusedTap(const Convolution &c, size_t d) {
   return false;
 }
 
-// Where oneDNN 2.6 gets a filter's gradient wrong, found by comparing drawn shapes with exact sums
-// (runtime/cts/convolve_test.cpp).
+// oneDNN 2.6 gets a filter's gradient wrong in these cases, found by comparing drawn shapes with
+// exact sums (runtime/cts/convolve_test.cpp).
 
 // Volumes whose first dimension is strided and padded at both ends, the low end by more than
 // `low`.
@@ -112,8 +112,8 @@ bool isWrongInFloat32(const Convolution &c) {
   return toFilter(c) && (isPaddedVolume(c, c.strides[0]) || isGatheredBeyondItsMemory(c));
 }
 
-// By "jit_bf16" of AVX-512, also where an element of the kernel meets padding only: its sum is not
-// 0, or the program ends.
+// "jit_bf16" of AVX-512 gets these wrong, too, and those where an element of the kernel meets
+// padding only: its sum is not 0, or the program ends.
 bool isWrongInBFloat16(const Convolution &c) {
   if (!toFilter(c))
     return isWrongWithTiles(c);
@@ -200,7 +200,8 @@ void Convolver::takeByRules(Plan &plan) {
   // oneDNN 2.6 on AMX has no strided gradients of images in bfloat16, for one.
   if (native && (takeOwnByRules(plan, /*widens=*/true) || takeLibrary(plan, /*native=*/false)))
     return;
-  // What only we get right; done directly it takes several times as long (decision 0040).
+  // Only our kernel gets the rest right; done directly it takes several times as long (decision
+  // 0040).
   const MicroKernel *kernel = findMicroKernel(plan.shape);
   if (kernel && takeMicroKernel(plan, kernel))
     plan.reason = {"oneDNN gets it wrong"};
@@ -225,7 +226,8 @@ bool Convolver::takeOwnByRules(Plan &plan, bool widens) {
     plan.reason = {"no micro-kernel for this CPU"};
     return false;
   }
-  // Not where oneDNN multiplies bfloat16 as it is and ours would widen it.
+  // GEMM + col2im is left out where oneDNN multiplies bfloat16 as it is and our kernel would widen
+  // it.
   const Verdict scattered = widens || kernel == bfloat16 ? isScattered(*kernel, c) : Verdict{};
   const Verdict verdict =
       scattered.isTaken ? scattered : isWorthwhile(cpuKind(), *kernel, c, widens);

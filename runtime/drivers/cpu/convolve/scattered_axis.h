@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What lies where along one dimension when each place of a wide operand (many channels) meets all
-// taps of a filter, and so some places of a narrow one (few).
+// The offsets of GEMM + col2im along one dimension: each pixel of a wide operand (many channels)
+// meets all taps of a filter, and so some pixels of a narrow one (few).
 #ifndef MPC_RUNTIME_DRIVERS_CPU_CONVOLVE_SCATTERED_AXIS_H
 #define MPC_RUNTIME_DRIVERS_CPU_CONVOLVE_SCATTERED_AXIS_H
 
@@ -18,8 +18,8 @@ struct ScatteredAxis {
   int64_t least, most; // of them
 };
 
-// Of the gradient of an input the images are the narrow operand, otherwise the outputs, which then
-// lie next to each other where windows do (strides of 1).
+// In the gradient of an input the images are the narrow operand, otherwise the outputs, which then
+// are neighbours where windows are (strides of 1).
 ScatteredAxis scatteredAxis(const Convolution &shape, size_t d);
 
 } // namespace mpc::rt

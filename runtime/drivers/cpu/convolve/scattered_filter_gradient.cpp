@@ -27,7 +27,7 @@ int64_t segmentsOf(const Convolution &c, int64_t segmentPlaces) {
 } // namespace
 
 bool ScatteredFilterGradient::multiplies(const MicroKernel &kernel, const Convolution &c) {
-  // What a pair lacks at the end of a row would be a stranger, times zero.
+  // A pair that is not whole at the end of a row would multiply a number of the next row by zero.
   const bool hasStrangers = c.images[2] % kernel.depth != 0;
   auto takes = [&](mpc_rt_dtype_t dtype) {
     return dtype <= MPC_RT_FLOAT16 && kernel.packRhs[dtype][0];

@@ -46,7 +46,7 @@ private:
   int64_t spreadAt(const Segment &segment) const; // where its outputs start, in elements
   void spread(const void *outputs);
   void spreadRow(const void *outputs, int64_t row, Workspace &own);
-  // What the segments [first, last) add to the columns of a panel.
+  // Adds the products of the segments [first, last) to the columns of a panel.
   void multiply(const void *images, int64_t panel, int64_t first, int64_t last, float *target,
                 Workspace &own) const;
   void packSegments(const void *images, int64_t panel, int64_t first, int64_t last,

@@ -43,8 +43,8 @@ private:
     Convolution::Extents first, last;
     int64_t extent(size_t d) const { return last[d] - first[d]; }
   };
-  // What one thread computes at a time. Results along a row that lie `stride` apart are neighbours
-  // among the sums, so that those of a tap are added to each other as vectors.
+  // The memory of one thread. Results along a row that lie `stride` apart are neighbours among the
+  // sums, so that those of a tap are added to each other as vectors.
   struct Workspace {
     Buffer panels;   // of a chunk of places
     Buffer products; // [taps, columns, places of a chunk]

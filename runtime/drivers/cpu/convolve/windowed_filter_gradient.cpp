@@ -9,10 +9,10 @@ namespace {
 
 // Packed samples: what the second-level caches hold.
 constexpr int64_t packedBlockBytes = 1 << 20;
-// What all taps read again of a larger sample comes from the shared cache, unless it is too large
-// for that: then its bands do (measured on a Zen 4, docs/decisions/0040).
+// All taps read a larger sample again from the shared cache, unless it is too large for that: then
+// they read its bands (measured on a Zen 4, docs/decisions/0040).
 constexpr int64_t mostSampleBytes = 12 << 20, bandBytes = 8 << 20;
-// Of a row of a group of samples.
+// The most pixels in a row of a group of samples.
 constexpr int64_t mostGroupPlaces = 256;
 
 // Samples whose rows follow each other in steps: the fewest that need hardly more of these than
@@ -146,7 +146,8 @@ TapRange WindowedFilterGradient::bandAt(int64_t index, int64_t count) const {
 void WindowedFilterGradient::setBand(const TapRange &band) {
   rhs.origin[cut] = band.first;
   rhs.extents[cut] = band.count;
-  // Of the images what windows meet; rows that follow each other when packed do so in each band.
+  // Only the part of the images that the windows meet is packed; rows that follow each other when
+  // packed do so in each band.
   const int64_t last = band.first + band.count - 1, step = cut == 1 ? lhs.rowStride : 1;
   const int64_t first = imageOf(shape, cut, band.first, 0);
   const int64_t end = imageOf(shape, cut, last, shape.kernel[cut] - 1) + 1;

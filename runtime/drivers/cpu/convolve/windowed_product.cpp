@@ -9,7 +9,7 @@
 namespace mpc::rt {
 namespace {
 
-// Of the images and results that a thread goes through once per panel of the filter.
+// A thread goes through this many bytes of images and results once per panel of the filter.
 constexpr int64_t blockOfSamplesBytes = 256 << 10;
 
 int64_t join(const Convolution::Extents &extents, int64_t outer, int64_t row, int64_t place) {
@@ -107,7 +107,7 @@ void WindowedProduct::run(const void *lhs, const void *packedFilter, const float
         // The panel stays in the cache for all classes, of which small images have many.
         const int64_t firstPanel = byPanels ? panels * part / parts : 0;
         const int64_t lastPanel = byPanels ? panels * (part + 1) / parts : panels;
-        // Of the lanes of a class, from `lane` on.
+        // The lanes of a class, from `lane` on.
         auto laneRange = [&](const Class &each, int64_t lane) {
           const int64_t rows = each.places * count, tiles = ceilDivide(rows, kernel.rows);
           if (byPanels)

@@ -32,8 +32,8 @@ public:
   uint64_t bytes() const override { return 0; }
 
 private:
-  // What one thread computes at a time, class after class: where lanes start, and the rows of the
-  // result that they are.
+  // The memory of one thread, which computes class after class: where lanes start, and the rows of
+  // the result that they are.
   struct Workspace {
     std::vector<const uint8_t *> lanes;
     std::vector<int64_t> rows;

@@ -7,7 +7,7 @@
 namespace mpc::rt {
 namespace {
 
-// What `place` of the result meets by the tap, or -1.
+// The pixel that `place` of the result meets by the tap, or -1.
 int64_t sourceOf(const Convolution &c, size_t d, int64_t place, int64_t tap) {
   if (c.direction != MPC_RT_CONVOLUTION_INPUT_GRADIENT) {
     const int64_t image = imageOf(c, d, place, tap);

@@ -32,7 +32,8 @@ struct TapRange {
 };
 TapRange outputsOfTap(const Convolution &shape, size_t d, int64_t tap);
 
-// Of the image that the tap meets for that output; outside of the image for those in padding.
+// The pixel of the image that the tap meets for that output; outside of the image for those in
+// padding.
 inline int64_t imageOf(const Convolution &shape, size_t d, int64_t output, int64_t tap) {
   return output * shape.strides[d] - shape.low[d] + tap * shape.dilations[d];
 }

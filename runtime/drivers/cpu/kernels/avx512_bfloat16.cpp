@@ -127,7 +127,7 @@ struct LookUp {
   }
 };
 
-// As LookUp, multiplied with a factor of each row and rounded again.
+// Does what LookUp does, then multiplies with a factor of each row and rounds again.
 struct LookUpAndMultiply : LookUp {
   using Table = __m512;
   using Common = Halves;

@@ -16,12 +16,12 @@
 namespace mpc::rt {
 namespace {
 
-// Where the four bits are that become a number: the lowest ones that leave the product above exact.
+// The bits where four bits become a number: the lowest ones that leave the product above exact.
 constexpr int lowestPlace = 8, placesAtOnce = 3, significandBits = 23, exponentBias = 127;
 constexpr int exponentOf(int place) { return significandBits - lowestPlace - 4 * place; }
 
-// Of 16 columns and one block: each column's scale, and what is taken off, for both numbers of a
-// pair; eight columns a vector.
+// The scales of 16 columns in one block, and what is taken off, for both numbers of a pair; eight
+// columns a vector.
 class PairScales {
 public:
   PairScales(const float *zeros, const float *scales) {
@@ -101,7 +101,7 @@ template <bool hasFactors> void widenPairs(const WeightRows &from, int64_t steps
                              from.factors + row, to + row * panelColumns + 32 * v);
     }
   }
-  // What the last run has beyond its rows.
+  // The last run may be longer than its rows; the rest of it is set to 0.
   if (from.rows % 2)
     for (int64_t v = 0; v < panelVectors; ++v) {
       uint16_t *step = to + (from.rows - 1) * panelColumns + 32 * v;

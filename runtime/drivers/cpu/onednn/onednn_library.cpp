@@ -117,7 +117,7 @@ Isa ask() {
   return found;
 }
 
-// As oneDNN reads them, each level on top of the one before.
+// oneDNN reads features like this, each level on top of the one before.
 Isa identify() {
   auto has = [](uint64_t features) { return (cpu().features & features) == features; };
   Isa found;

@@ -15,7 +15,7 @@ using namespace mpc::rt;
 
 namespace {
 
-// Of the mapping around `place`: "hg", "nh", or "" for neither.
+// The flag of the mapping around `place`: "hg", "nh", or "" for neither.
 std::string adviceAt(const void *place) {
   std::ifstream maps("/proc/self/smaps");
   bool isAround = false;

@@ -56,7 +56,7 @@ protected:
 
 constexpr int64_t many = 400000; // the mean's standard error is deviation / 632
 
-// What a cast of such a number gives is undefined.
+// A cast of such a number would be undefined.
 TEST_F(Initializers, ConstantsThatAnIntegerCannotHoldAreItsNearest) {
   EXPECT_EQ(make<int64_t>(MPC_RT_INIT_CONSTANT, 1e30, 0, {1}, MPC_RT_INT64)[0], INT64_MAX);
   EXPECT_EQ(make<int64_t>(MPC_RT_INIT_CONSTANT, -INFINITY, 0, {1}, MPC_RT_INT64)[0], INT64_MIN);

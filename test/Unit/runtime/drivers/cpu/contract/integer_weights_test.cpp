@@ -49,7 +49,7 @@ protected:
     reserve(weights, kernel.weightBytes(c));
     reserve(scratch, kernel.scratchBytes(c));
     std::memset(scratch.data(), 0x5a, scratch.size());
-    // What surrounds the result stays.
+    // The numbers around the result must stay.
     constexpr int32_t other = 0x12345678;
     std::vector<int32_t> out(static_cast<size_t>(m * n) + 128, other), expected = out;
     team.begin();
@@ -220,7 +220,8 @@ TEST(IntegerWeights, InPairsBecomePanelsOfBFloat16) {
   }
 }
 
-// What WeightScales::reciprocals relies on, for all significands; exponents change nothing.
+// WeightScales::reciprocals relies on this, here shown for all significands; exponents change
+// nothing.
 TEST(IntegerWeights, AreDividedByMultiplicationInBFloat16) {
   for (int a = 128; a < 256; ++a)
     for (int d = 128; d < 256; ++d) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What is fetched ahead is what will be packed: a mistake there costs time and no value, so that no
-// product shows it.
+// Only memory that will be packed may be fetched ahead: a mistake there costs time and no value, so
+// that no product shows it.
 #include "runtime/drivers/cpu/contract/panel_operand.h"
 
 #include <gtest/gtest.h>
