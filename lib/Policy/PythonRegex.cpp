@@ -75,7 +75,7 @@ private:
   llvm::SmallVector<Group> open;
   llvm::StringMap<uint64_t> names;
   uint64_t captures = 0;
-  /// Of `(?(1)…)`, which may name a group that comes later.
+  /// The groups that `(?(1)…)` names; one may come later.
   std::map<uint64_t, size_t> conditions;
 };
 

@@ -130,14 +130,14 @@ struct PadDimsPass : mpc::impl::PadDimsBase<PadDimsPass> {
       return;
     rewriter.setInsertionPoint(contract);
     Value ordered = TransposeOp::create(rewriter, contract.getLoc(), contract.getRhs(), order);
-    auto places = [&](size_t first, size_t count) {
+    auto dimensions = [&](size_t first, size_t count) {
       return llvm::to_vector(llvm::seq<int64_t>(first, first + count));
     };
     const size_t batch = contract.getRhsBatch().size(), sums = contract.getRhsContracting().size();
     rewriter.modifyOpInPlace(contract, [&] {
       contract.getRhsMutable().assign(ordered);
-      contract.setRhsBatch(places(0, batch));
-      contract.setRhsContracting(places(order.size() - sums, sums));
+      contract.setRhsBatch(dimensions(0, batch));
+      contract.setRhsContracting(dimensions(order.size() - sums, sums));
     });
   }
 

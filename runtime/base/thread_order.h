@@ -25,15 +25,15 @@ void __tsan_release(void *address);
 namespace mpc::rt {
 
 // Everything that this thread did so far comes before what other threads do after
-// orderAfter(place).
-inline void orderBefore([[maybe_unused]] void *place) {
+// orderAfter(object).
+inline void orderBefore([[maybe_unused]] void *object) {
 #ifdef MPC_THREAD_SANITIZER
-  __tsan_release(place);
+  __tsan_release(object);
 #endif
 }
-inline void orderAfter([[maybe_unused]] void *place) {
+inline void orderAfter([[maybe_unused]] void *object) {
 #ifdef MPC_THREAD_SANITIZER
-  __tsan_acquire(place);
+  __tsan_acquire(object);
 #endif
 }
 

@@ -214,9 +214,9 @@ TEST_P(Attend, KeepsNaNInItsHead) {
     std::vector<uint8_t> &changed = operand == 0   ? data.query
                                     : operand == 1 ? data.key
                                                    : data.value;
-    // Sample 1, place 2, head 1, element 3.
-    const int64_t places = operand == 0 ? c.targets : c.sources;
-    storeElement(c.dtype, changed.data(), ((places + 2) * c.heads + 1) * c.width + 3,
+    // Sample 1, position 2, head 1, element 3.
+    const int64_t length = operand == 0 ? c.targets : c.sources;
+    storeElement(c.dtype, changed.data(), ((length + 2) * c.heads + 1) * c.width + 3,
                  std::numeric_limits<double>::quiet_NaN());
     ASSERT_EQ(attend(data), MPC_RT_OK) << mpc_rt_last_error();
     const Numbers out = widened(c.dtype, data.out);

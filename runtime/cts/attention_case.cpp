@@ -130,8 +130,8 @@ std::string AttentionData::difference(bool ofGradient) const {
                 dy = widened(c.dtype, cotangent), y = widened(c.dtype, out),
                 l = widened(wide(), logSums);
   Expected result(dy.size()), sums(l.size()), dq(q.size()), dk(k.size()), dv(v.size());
-  auto at = [&](int64_t b, int64_t place, int64_t places, int64_t h, int64_t width, int64_t w) {
-    return static_cast<size_t>(((b * places + place) * c.heads + h) * width + w);
+  auto at = [&](int64_t b, int64_t position, int64_t length, int64_t h, int64_t width, int64_t w) {
+    return static_cast<size_t>(((b * length + position) * c.heads + h) * width + w);
   };
   Numbers scores(static_cast<size_t>(c.sources));
   const auto count = static_cast<size_t>(c.sources);

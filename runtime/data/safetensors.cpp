@@ -79,13 +79,13 @@ public:
 
 private:
   Value *add(Value::Kind kind) {
-    Value *place = &root;
+    Value *value = &root;
     if (!nest.empty() && nest.back()->kind == Value::list)
-      place = &nest.back()->items.emplace_back();
+      value = &nest.back()->items.emplace_back();
     else if (!nest.empty())
-      place = &nest.back()->members[name];
-    place->kind = kind;
-    return place;
+      value = &nest.back()->members[name];
+    value->kind = kind;
+    return value;
   }
   bool open(Value::Kind kind) {
     nest.push_back(add(kind)); // the vector above does not grow while this one is open

@@ -89,14 +89,14 @@ struct BlockScales {
   const float *divisors = nullptr; // [k], of what the lhs dtype holds; null: none
 
   int64_t blockOf(int64_t row) const { return static_cast<int64_t>(places[row]); }
-  int64_t placeOf(const Contraction &c, int64_t block, int64_t n) const {
+  int64_t indexOf(const Contraction &c, int64_t block, int64_t n) const {
     return areGroups ? n * count + block : block * c.n + n;
   }
   // The number that is subtracted from weightAt().
-  int zeroAt(const Contraction &c, int64_t place) const {
+  int zeroAt(const Contraction &c, int64_t index) const {
     const int less = c.packedRhs ? 8 : 128;
-    return areGroups ? static_cast<const uint8_t *>(zero)[place] - less
-                     : static_cast<const int8_t *>(zero)[place];
+    return areGroups ? static_cast<const uint8_t *>(zero)[index] - less
+                     : static_cast<const int8_t *>(zero)[index];
   }
 };
 

@@ -92,7 +92,7 @@ mpc_rt_status_t allocateVariables(mpc_rt_context_t &context) {
   return MPC_RT_OK;
 }
 
-mpc_rt_status_t placeVariables(mpc_rt_context_t &context) {
+mpc_rt_status_t bindVariableArena(mpc_rt_context_t &context) {
   const uint32_t count = context.executable().variable_count;
   context.variables.resize(count);
   context.values.states.resize(count, VariableValues::State::own);
@@ -134,7 +134,7 @@ mpc_rt_status_t create(mpc_rt_model_t *model, const mpc_rt_context_options_t &op
   context.services = makeServices();
   if (auto status = allocateVariables(context))
     return status;
-  if (auto status = placeVariables(context))
+  if (auto status = bindVariableArena(context))
     return status;
   if (auto status = initializeVariables(context, options.seed, /*fresh=*/true))
     return status;

@@ -111,7 +111,7 @@ class Convolutions(FolderTest):
                 lines = self.products(self.model, without=without)
                 self.assertEqual(len(lines), len(with_library))
                 self.assertFalse([line for line in lines if "cudnn" in line], lines)
-                self.assertTrue([line for line in lines if re.search(r" forward .* columns$", line)], lines)
+                self.assertTrue([line for line in lines if re.search(r" forward .* im2col$", line)], lines)
 
     def test_missing_library_is_a_hint(self):
         def hint(**settings):

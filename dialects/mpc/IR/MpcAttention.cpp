@@ -21,7 +21,7 @@ static LogicalResult inferAttention(std::optional<Location> location, RankedTens
                              "; insert mpc.cast");
   if (query.getRank() != 4 || key.getRank() != 4 || value.getRank() != 4)
     return emitOptionalError(location,
-                             "query, key and value must be [batch, places, heads, width]");
+                             "query, key and value must be [batch, length, heads, width]");
   ArrayRef<int64_t> q = query.getShape(), k = key.getShape(), v = value.getShape();
   if (q[0] != k[0] || k[0] != v[0] || q[2] != k[2] || k[2] != v[2] || q[3] != k[3] || k[1] != v[1])
     return emitOptionalError(location, "query, key and value disagree in batch, heads, width or "
@@ -181,9 +181,9 @@ private:
   bool counts(int64_t b, int64_t h, int64_t t, int64_t u) const {
     if (!mask)
       return !causal || u <= t;
-    const std::array<int64_t, 4> place = {b, h, t, u};
+    const std::array<int64_t, 4> indices = {b, h, t, u};
     int64_t at = 0;
-    for (auto [extent, index] : llvm::zip(mask->shape, place))
+    for (auto [extent, index] : llvm::zip(mask->shape, indices))
       at = at * extent + (extent == 1 ? 0 : index);
     return mask->at(at) != 0;
   }

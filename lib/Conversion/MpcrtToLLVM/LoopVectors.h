@@ -32,8 +32,8 @@ public:
                                       int64_t lanes, mlir::ValueRange terms);
 
 private:
-  /// How a value differs between iterations. A place is an index that grows by one.
-  enum class Kind { Same, Place, Other };
+  /// How a value differs between iterations. An index is a number that grows by one.
+  enum class Kind { Same, Index, Other };
   Kind kindOf(mlir::Value value) const;
   std::optional<Kind> classify(mlir::Operation &op) const;
 

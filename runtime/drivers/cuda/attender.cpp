@@ -63,19 +63,19 @@ struct HeadCopies {
   HeadCopies(const Attention &a, uint8_t *begin) : end(begin), a(a) {}
 
   // Returns where the copy of [samples, count, heads, width] will be.
-  const void *add(const void *places, int64_t count, int64_t width) {
+  const void *add(const void *operand, int64_t count, int64_t width) {
     if (a.heads == 1)
-      return places;
+      return operand;
     void *copy = reserve(count, width);
-    exchanged.parts[parts++] = {places, copy, count, a.heads, width, elements(count, width)};
+    exchanged.parts[parts++] = {operand, copy, count, a.heads, width, elements(count, width)};
     return copy;
   }
   // Returns where to write a result that is then copied to [samples, count, heads, width].
-  void *addResult(void *places, int64_t count, int64_t width) {
+  void *addResult(void *operand, int64_t count, int64_t width) {
     if (a.heads == 1)
-      return places;
+      return operand;
     void *result = reserve(count, width);
-    exchanged.parts[parts++] = {result, places, a.heads, count, width, elements(count, width)};
+    exchanged.parts[parts++] = {result, operand, a.heads, count, width, elements(count, width)};
     return result;
   }
 

@@ -141,7 +141,7 @@ mpc_rt_status_t Contractor::issue(const Plan &plan, const Operands &operands,
 namespace {
 bool does(uint32_t epilogue, lt::Epilogue part) { return (epilogue & part) == part; }
 
-// As the log of kernels has it.
+// The name in the log of kernels.
 const char *nameOf(const Contraction &c, uint32_t epilogue) {
   if (!Contractor::takesProduct(c))
     return "direct";
@@ -219,9 +219,9 @@ mpc_rt_status_t Contractor::product(const ProductKey &key, const Contraction &sh
                                layer);
   if (!takesProduct(shape))
     return byKernel(shape, operands);
-  auto [place, isNew] = plans.try_emplace(key);
-  Plan &plan = place->second;
-  // Places in the arena move with the batch only, but the arena itself may be another one.
+  auto [found, isNew] = plans.try_emplace(key);
+  Plan &plan = found->second;
+  // Addresses in the arena move with the batch only, but the arena itself may be another one.
   std::array<uint32_t, 4> alignments = {alignmentOf(operands.lhs), alignmentOf(operands.rhs),
                                         std::min(alignmentOf(operands.out), alignmentOf(given.out)),
                                         alignmentOf(operands.sums)};
@@ -233,9 +233,9 @@ mpc_rt_status_t Contractor::product(const ProductKey &key, const Contraction &sh
     plan = Plan();
     plan.shape = shape;
     plan.alignments = alignments;
-    if (auto status = placeEpilogue(plan, given, layer)) {
+    if (auto status = chooseEpilogue(plan, given, layer)) {
       release(plan);
-      plans.erase(place);
+      plans.erase(found);
       return status;
     }
   }

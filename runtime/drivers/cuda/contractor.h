@@ -17,7 +17,7 @@
 
 namespace mpc::rt::cuda {
 
-// Whose product: ids of contractions, convolutions and attentions count apart.
+// The owner of a product: ids of contractions, convolutions and attentions count apart.
 enum class ProductKind { contraction, convolution, attention };
 
 // A plan belongs to one of these: kind, id of the descriptor, batch, product or piece among those
@@ -83,7 +83,7 @@ private:
   mpc_rt_status_t choose(Plan &plan, const char *layer);
   // A description and an algorithm with as much in the epilogue as the library has and does as it
   // should.
-  mpc_rt_status_t placeEpilogue(Plan &plan, const Operands &operands, const char *layer);
+  mpc_rt_status_t chooseEpilogue(Plan &plan, const Operands &operands, const char *layer);
   mpc_rt_status_t setEpilogue(Plan &plan, uint32_t epilogue, const Operands &operands,
                               const char *layer) const;
   // Sets the memory that an epilogue reads or writes beside the result: bits of relu, or arguments

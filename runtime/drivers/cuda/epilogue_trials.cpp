@@ -204,10 +204,10 @@ bool Contractor::appliesGelu(const Plan &plan, Operands operands) {
   std::vector<double> first;
   std::vector<Bounds> results, arguments;
   for (int64_t i = 0; i < c.n; ++i) {
-    const size_t place = scatter(static_cast<uint64_t>(i));
-    const double bias = c.hasBias ? biases[place / argumentCount % 3] : 0;
+    const size_t number = scatter(static_cast<uint64_t>(i));
+    const double bias = c.hasBias ? biases[number / argumentCount % 3] : 0;
     storeElement(c.out, added.data(), i, bias);
-    first.push_back(roundElement(c.rhs, geluArguments[place % argumentCount] / knownNumber(c)));
+    first.push_back(roundElement(c.rhs, geluArguments[number % argumentCount] / knownNumber(c)));
     const double x = first.back() * knownNumber(c) + bias, kept = roundElement(c.out, x);
     results.push_back(boundsAround(c.out, geluOf(x), 1 + std::fabs(x)));
     arguments.push_back({kept, kept});
@@ -225,21 +225,21 @@ bool Contractor::appliesGelu(const Plan &plan, Operands operands) {
          (readBack(host.data(), operands.gelu.kept, host.size()) && hasColumns(c, host, arguments));
 }
 
-// The same sum everywhere, times the derivative at numbers that differ from place to place.
+// The same sum everywhere, times the derivative at numbers that differ from element to element.
 bool Contractor::appliesGeluGradient(const Plan &plan, Operands operands) {
   const Contraction &c = plan.shape;
   if (c.out != c.lhs || dtypeSize(c.out) != 2)
     return false;
   const double sum = knownNumber(c);
-  const auto placeOf = [](size_t i) { return scatter(i) % withoutInfinities; };
+  const auto numberOf = [](size_t i) { return scatter(i) % withoutInfinities; };
   std::vector<Bounds> expected;
-  for (size_t place = 0; place < withoutInfinities; ++place) {
-    const double x = geluArguments[place], steepness = 1 + std::fabs(x) * (1 + x * x);
+  for (size_t number = 0; number < withoutInfinities; ++number) {
+    const double x = geluArguments[number], steepness = 1 + std::fabs(x) * (1 + x * x);
     expected.push_back(boundsAround(c.out, sum * geluSlopeOf(x), sum * steepness));
   }
   std::vector<uint8_t> host(c.outElements() * 2);
   for (size_t i = 0; i < c.outElements(); ++i)
-    storeElement(c.out, host.data(), static_cast<int64_t>(i), geluArguments[placeOf(i)]);
+    storeElement(c.out, host.data(), static_cast<int64_t>(i), geluArguments[numberOf(i)]);
   Memory at(session, Memory::Kind::device);
   bool grew = false;
   if (at.reserve(host.size(), "a check of gelu", grew) ||
@@ -250,7 +250,7 @@ bool Contractor::appliesGeluGradient(const Plan &plan, Operands operands) {
   if (!issueKnown(plan, operands, ones) || !readBack(host.data(), operands.out, host.size()))
     return false;
   for (size_t i = 0; i < c.outElements(); ++i)
-    if (!expected[placeOf(i)].hold(loadElement(c.out, host.data(), static_cast<int64_t>(i))))
+    if (!expected[numberOf(i)].hold(loadElement(c.out, host.data(), static_cast<int64_t>(i))))
       return false;
   return true;
 }

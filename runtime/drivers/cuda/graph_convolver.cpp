@@ -15,7 +15,7 @@
 namespace mpc::rt::cuda {
 namespace {
 
-// As much as the columns of a convolution take without cuDNN.
+// im2col of a convolution takes as much without cuDNN.
 constexpr int64_t mostWorkspaceBytes = int64_t{128} << 20;
 constexpr uint64_t partAlignment = 256;
 // Making one ready takes up to some hundred milliseconds.
@@ -184,8 +184,8 @@ mpc_rt_status_t GraphConvolver::convolve(const Convolution &c, uint32_t id, cons
                                                                              : out);
   if (c.hasBias)
     alignments[dnn::ConvolutionTensor::bias] = tensorAlignmentOf(bias);
-  auto [place, isNew] = entries.try_emplace({id, c.batch});
-  Entry &entry = place->second;
+  auto [found, isNew] = entries.try_emplace({id, c.batch});
+  Entry &entry = found->second;
   bool isWorse = false;
   for (size_t i = 0; i < alignments.size(); ++i)
     isWorse |= alignments[i] < entry.alignments[i];

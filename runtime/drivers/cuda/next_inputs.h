@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The inputs of a later call, which go to the GPU while a call computes: on a stream of their own,
-// from pinned memory that the caller fills. Two places on the GPU take turns: while one call's
+// from pinned memory that the caller fills. Two buffers on the GPU take turns: while one call's
 // inputs are still read from one of them, the next call's arrive in the other.
 #ifndef MPC_RUNTIME_DRIVERS_CUDA_NEXT_INPUTS_H
 #define MPC_RUNTIME_DRIVERS_CUDA_NEXT_INPUTS_H
@@ -27,7 +27,7 @@ class NextInputs {
 public:
   explicit NextInputs(DeviceSession &session)
       : session(session), staging(session, Memory::Kind::pinned),
-        places{{session, Memory::Kind::device}, {session, Memory::Kind::device}} {}
+        buffers{{session, Memory::Kind::device}, {session, Memory::Kind::device}} {}
   ~NextInputs();
   NextInputs(const NextInputs &) = delete;
   NextInputs &operator=(const NextInputs &) = delete;
@@ -47,7 +47,7 @@ private:
   InputRequest wanted{}, held{};
   bool requested = false, fetched = false;
   Stream stream = nullptr; // of the copies
-  Memory staging, places[2];
+  Memory staging, buffers[2];
   int turn = 0;
 };
 

@@ -183,7 +183,8 @@ static bool usesGelu() {
   return !choice || std::strcmp(choice, "off") != 0;
 }
 
-mpc_rt_status_t Contractor::placeEpilogue(Plan &plan, const Operands &operands, const char *layer) {
+mpc_rt_status_t Contractor::chooseEpilogue(Plan &plan, const Operands &operands,
+                                           const char *layer) {
   const Contraction &c = plan.shape;
   // The description starts anew, so that nothing is left of the epilogue before, as memory for
   // bits.

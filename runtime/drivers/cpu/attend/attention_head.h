@@ -62,13 +62,14 @@ private:
   int64_t stepsOf(int64_t k) const { return (k + kernel.depth - 1) / kernel.depth; }
   bool isNarrow() const { return kernel.depth > 1; } // bfloat16, otherwise float32
   mpc_rt_dtype_t laneType() const { return isNarrow() ? MPC_RT_BFLOAT16 : MPC_RT_FLOAT32; }
-  // Returns where an index of [batch, sequence, heads, width] lies in memory.
-  const uint8_t *at(const void *from, int64_t pair, int64_t place, int64_t places,
+  // Returns where a position of [batch, length, heads, width] lies in memory.
+  const uint8_t *at(const void *from, int64_t pair, int64_t position, int64_t length,
                     int64_t width) const;
-  uint8_t *at(void *to, int64_t pair, int64_t place, int64_t places, int64_t width) const;
+  uint8_t *at(void *to, int64_t pair, int64_t position, int64_t length, int64_t width) const;
 
-  // Both pack columns of the right operand: k are the numbers of one index, or the indices.
-  void packPlaces(const void *from, int64_t width, const Panels &to) const;
+  // packSources() has sources as columns and the width as k; packWidth() has them the other way
+  // round.
+  void packSources(const void *from, int64_t width, const Panels &to) const;
   void packWidth(const void *from, int64_t width, const Panels &to) const;
   void copyRows(const void *from, int64_t count, int64_t width, const Lanes &to) const;
   void widen(const void *from, int64_t count, float *to) const;
@@ -78,8 +79,8 @@ private:
   // sums = lanes[rows, k] panels, of which the first `columns` and `steps` count.
   void multiply(const Lanes &lanes, int64_t rows, const Panels &panels, int64_t columns,
                 int64_t steps, const Sums &sums) const;
-  // sums[width, places] += left[rows, width]^T right[rows, places]
-  void accumulate(const Lanes &left, int64_t width, const Lanes &right, int64_t places,
+  // sums[width, sources] += left[rows, width]^T right[rows, sources]
+  void accumulate(const Lanes &left, int64_t width, const Lanes &right, int64_t sources,
                   int64_t rows, const Sums &sums) const;
   void storeTransposed(const Sums &sums, int64_t width, int64_t pair, void *to) const;
   void differentiateBlock(const AttentionGradientOperands &operands, int64_t pair, int64_t first,

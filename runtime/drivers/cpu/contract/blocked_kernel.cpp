@@ -63,7 +63,7 @@ BlockedProduct::Result BlockedKernel::resultOf(const ContractionCall &call,
                                 extras.kernel, call.isConsumed(),
                                 extras.bits,   static_cast<float *>(extras.rhsSums)};
   if (!blocked.storesNothing(call.shape, result))
-    result.out = memory.placeOf(call.shape, call.out);
+    result.out = memory.resultMemory(call.shape, call.out);
   return result;
 }
 

@@ -44,7 +44,7 @@ public:
   // The lhs in the dtype that is multiplied, where that is not how it lies in memory.
   const void *roundLhs(const Contraction &shape, const void *lhs);
   // `out`, or memory for a result that its kernel consumes.
-  void *placeOf(const Contraction &shape, void *out);
+  void *resultMemory(const Contraction &shape, void *out);
   void widen(mpc_rt_dtype_t dtype, const void *from, float *to, uint64_t count) {
     widenElements(team, vectors, dtype, from, to, static_cast<int64_t>(count));
   }

@@ -119,7 +119,7 @@ PackedWeights *LibraryKernel::findEntry(const LibraryPlan &plan, const Contracti
 void LibraryKernel::reserve(const ContractionCall &call, ContractionMemory &memory) {
   const LibraryPlan &plan = findPlan(call);
   const Contraction &c = plan.shape;
-  memory.placeOf(c, call.out);
+  memory.resultMemory(c, call.out);
   memory.reserveRounded(c);
   memory.reserveBias(c);
   if (c.k > 0) {
@@ -148,7 +148,7 @@ void LibraryKernel::run(const ContractionCall &call, ContractionMemory &memory) 
     execute(plan, call, call.extras, memory, call.out);
     return;
   }
-  void *out = memory.placeOf(call.shape, call.out);
+  void *out = memory.resultMemory(call.shape, call.out);
   execute(plan, call, /*extras=*/{}, memory, out);
   finishResult(call, memory, out);
 }
@@ -160,7 +160,7 @@ void LibraryKernel::execute(LibraryPlan &plan, const ContractionCall &call,
   if (extras.rhsSums)
     sumColumns(c, memory, call.rhs, extras.rhsSums);
   team.prepareWorkers();
-  out = memory.placeOf(c, out);
+  out = memory.resultMemory(c, out);
   uint32_t most = 0;
   const bool zero = c.k == 0; // an empty sum: no product, zeros into the epilogue
   const void *ready = zero ? nullptr : prepareRhs(plan, call, memory);

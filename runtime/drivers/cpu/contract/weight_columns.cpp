@@ -25,9 +25,9 @@ void packColumns(ThreadTeam &team, const Contraction &c, const int8_t *rhs,
                  const WeightScales *blocks, int8_t *to) {
   constexpr int64_t together = ColumnWork::columns;
   const int64_t chunks = chunksOf(c);
-  const auto numberAt = [&](int64_t place, int64_t column) -> int {
-    if (place < c.k)
-      return weightAt(c, rhs, blocks ? blocks->rowAt(place) : place, column);
+  const auto numberAt = [&](int64_t index, int64_t column) -> int {
+    if (index < c.k)
+      return weightAt(c, rhs, blocks ? blocks->rowAt(index) : index, column);
     return blocks ? blocks->fillingNumber(column) : 0;
   };
   team.forRange(
@@ -56,7 +56,7 @@ void fillSteps(const Element *from, int64_t k, bool evenFirst, Element *to) {
     if (count < columnStep)
       std::fill_n(to + step, columnStep, Element{0});
     for (int64_t i = 0; i < count; ++i)
-      to[step + (evenFirst ? evenFirstPlace(i) : i)] = from[step + i];
+      to[step + (evenFirst ? evenFirstIndex(i) : i)] = from[step + i];
   }
 }
 

@@ -39,8 +39,8 @@ struct WeightScales {
   // pairRun, and their scales times 2^16 are finite.
   bool fitsPairs = false;
 
-  int64_t rowAt(int64_t place) const {
-    return order.empty() ? place : order[static_cast<size_t>(place)];
+  int64_t rowAt(int64_t index) const {
+    return order.empty() ? index : order[static_cast<size_t>(index)];
   }
   const float *adjustmentsOf(int64_t tile) const {
     constexpr auto columns = static_cast<int64_t>(tileColumns);
@@ -56,8 +56,8 @@ struct WeightScales {
   }
 };
 
-// The place in a step of columns, of row `i` of it, where those with even numbers come first.
-constexpr int64_t evenFirstPlace(int64_t i) { return i % 2 * (columnStep / 2) + i / 2; }
+// The index in a step of columns of its row `i`, where rows with even numbers come first.
+constexpr int64_t evenFirstIndex(int64_t i) { return i % 2 * (columnStep / 2) + i / 2; }
 void fillBlockWeights(ThreadTeam &team, const Contraction &shape, const BlockScales &blocks,
                       WeightScales &kept);
 

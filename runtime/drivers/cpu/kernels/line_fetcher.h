@@ -47,8 +47,8 @@ public:
 
 private:
   static constexpr int64_t lineBytes = 64;
-  static const uint8_t *lineOf(const uint8_t *place) {
-    return reinterpret_cast<const uint8_t *>(reinterpret_cast<uintptr_t>(place) / lineBytes *
+  static const uint8_t *lineOf(const uint8_t *address) {
+    return reinterpret_cast<const uint8_t *>(reinterpret_cast<uintptr_t>(address) / lineBytes *
                                              lineBytes);
   }
   const uint8_t *line = nullptr, *end;

@@ -32,14 +32,14 @@ using PackPanels = void (*)(const PanelSource &source, int64_t panels, int64_t s
 // memory; null for a dtype that the kernel does not multiply.
 using PackTable = const PackPanels (*)[2];
 
-// The same of rhs or lhs whose k lie anywhere: each at its place, from whose start the first lane
-// is so many bytes.
-struct PlaceSource {
-  const uint8_t *const *places;
+// An operand whose k are pixels anywhere in memory; the first lane is `bytes` behind the start of
+// each.
+struct PixelSource {
+  const uint8_t *const *pixels;
   int64_t bytes;
   int64_t lanes, depth; // that exist from here on
 };
-using PackPlaces = void (*)(const PlaceSource &source, int64_t panels, int64_t steps, void *to);
+using PackPixels = void (*)(const PixelSource &source, int64_t panels, int64_t steps, void *to);
 
 // Memory that somebody will read: `rows` rows of `bytes`, `stride` bytes from each to the next.
 struct MemoryRows {
@@ -91,7 +91,7 @@ struct PieceKernel {
   PackTable packLhs, packRhs;              // panels of `columns`
   void (*multiply)(const PieceTile &tile); // of up to `rows` lanes
   // Both read the dtype that panels hold, if a step is longer than many rows of pixels.
-  PackPlaces packLhsPlaces = nullptr, packRhsPlaces = nullptr;
+  PackPixels packLhsPixels = nullptr, packRhsPixels = nullptr;
 };
 
 struct MicroKernel {

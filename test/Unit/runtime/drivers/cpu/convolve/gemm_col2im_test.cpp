@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Convolutions whose products are added where windows want them, drawn small: results a place
+// Convolutions whose products are added where windows want them, drawn small: results a pixel
 // around what a vector holds, images around what is multiplied and added up at a time.
-#include "runtime/drivers/cpu/convolve/scattered_filter_gradient.h"
-#include "runtime/drivers/cpu/convolve/scattered_product.h"
+#include "runtime/drivers/cpu/convolve/gemm_col2im.h"
+#include "runtime/drivers/cpu/convolve/im2col_filter_gradient.h"
 #include "runtime/drivers/cpu/kernels/micro_kernel_draws.h"
 
 namespace mpc::rt {
@@ -12,14 +12,14 @@ namespace {
 using cts::ConvolutionCase;
 using cts::ConvolutionData;
 
-class ScatteredProducts : public MicroKernelDraws {
+class GemmCol2ims : public MicroKernelDraws {
 protected:
   void run(ConvolutionData &data, unsigned threads) const override {
     const Convolution shape = resolve(data);
-    ASSERT_TRUE(ScatteredProduct::multiplies(*GetParam(), shape));
+    ASSERT_TRUE(GemmCol2im::multiplies(*GetParam(), shape));
     ThreadTeam team(threads);
     team.begin();
-    ScatteredProduct product(team, vectorKernels(isa()), *GetParam(), shape);
+    GemmCol2im product(team, vectorKernels(isa()), *GetParam(), shape);
     runProduct(product, shape, data);
     team.end();
   }
@@ -39,7 +39,7 @@ protected:
       const int64_t reach = draws.addWindow(c, /*taps=*/4);
       if (!toImages)
         c.strides.back() = 1;
-      // More than a chunk of places, by rows and within one.
+      // More than a chunk of pixels, by rows and within one.
       c.images.push_back(reach + draws.below(spatial == 3 ? 5 : spatial == 2 ? 20 : 300));
     }
     setDtypes(c, draws);
@@ -47,14 +47,14 @@ protected:
   }
 };
 
-TEST_P(ScatteredProducts, AreExactOverDirectionsWindowsAndEpilogues) { expectExactSums(300); }
+TEST_P(GemmCol2ims, AreExactOverDirectionsWindowsAndEpilogues) { expectExactSums(300); }
 
-TEST_P(ScatteredProducts, KeepAnInfinityInItsPlace) { expectInfinityInItsPlace(200); }
+TEST_P(GemmCol2ims, KeepAnInfinityInItsPlace) { expectInfinityInItsPlace(200); }
 
-TEST_P(ScatteredProducts, AddUpInAnOrderThatThreadsDoNotChange) { expectOrderOfOneThread(60); }
+TEST_P(GemmCol2ims, AddUpInAnOrderThatThreadsDoNotChange) { expectOrderOfOneThread(60); }
 
 // Sums of one sample that are cut for the caches: [700, 600, 3] of them.
-TEST_P(ScatteredProducts, AreExactInBands) {
+TEST_P(GemmCol2ims, AreExactInBands) {
   ConvolutionCase c;
   c.direction = MPC_RT_CONVOLUTION_FORWARD;
   c.channels = 2;
@@ -69,7 +69,7 @@ TEST_P(ScatteredProducts, AreExactInBands) {
   EXPECT_EQ(data.difference(), "");
 }
 
-class ScatteredFilterGradients : public MicroKernelDraws {
+class Im2colFilterGradients : public MicroKernelDraws {
 protected:
   void SetUp() override {
     MicroKernelDraws::SetUp();
@@ -79,10 +79,10 @@ protected:
 
   void run(ConvolutionData &data, unsigned threads) const override {
     const Convolution shape = resolve(data);
-    ASSERT_TRUE(ScatteredFilterGradient::multiplies(*GetParam(), shape));
+    ASSERT_TRUE(Im2colFilterGradient::multiplies(*GetParam(), shape));
     ThreadTeam team(threads);
     team.begin();
-    ScatteredFilterGradient(team, vectorKernels(isa()), *GetParam(), shape)
+    Im2colFilterGradient(team, vectorKernels(isa()), *GetParam(), shape)
         .run(data.lhs.data(), data.rhs.data(), data.out.data());
     team.end();
   }
@@ -99,7 +99,7 @@ protected:
     for (uint32_t d = 0; d < spatial; ++d) {
       const int64_t reach = draws.addWindow(c, /*taps=*/4);
       c.strides.back() = 1;
-      // More places along a row than are packed at a time.
+      // More pixels along a row than are packed at a time.
       c.images.push_back(reach + draws.below(spatial == 3 ? 5 : spatial == 2 ? 20 : 600));
     }
     if (takesBFloat16()) // in pairs
@@ -109,16 +109,14 @@ protected:
   }
 };
 
-TEST_P(ScatteredFilterGradients, AreExactOverWindowsAndDtypes) { expectExactSums(300); }
+TEST_P(Im2colFilterGradients, AreExactOverWindowsAndDtypes) { expectExactSums(300); }
 
-TEST_P(ScatteredFilterGradients, KeepAnInfinityInItsPlace) { expectInfinityInItsPlace(200); }
+TEST_P(Im2colFilterGradients, KeepAnInfinityInItsPlace) { expectInfinityInItsPlace(200); }
 
-TEST_P(ScatteredFilterGradients, AddUpInAnOrderThatThreadsDoNotChange) {
-  expectOrderOfOneThread(60);
-}
+TEST_P(Im2colFilterGradients, AddUpInAnOrderThatThreadsDoNotChange) { expectOrderOfOneThread(60); }
 
-INSTANTIATE_TEST_SUITE_P(Every, ScatteredProducts, everyMicroKernel(), microKernelName);
-INSTANTIATE_TEST_SUITE_P(Every, ScatteredFilterGradients, everyMicroKernel(), microKernelName);
+INSTANTIATE_TEST_SUITE_P(Every, GemmCol2ims, everyMicroKernel(), microKernelName);
+INSTANTIATE_TEST_SUITE_P(Every, Im2colFilterGradients, everyMicroKernel(), microKernelName);
 
 } // namespace
 } // namespace mpc::rt

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "runtime/drivers/cpu/convolve/scattered_product.h"
+#include "runtime/drivers/cpu/convolve/gemm_col2im.h"
 #include "runtime/drivers/cpu/kernels/row_passes.h"
 #include "runtime/drivers/cpu/kernels/work_blocks.h"
 
@@ -9,11 +9,11 @@
 namespace mpc::rt {
 namespace {
 
-// Places whose products stay in a near cache until they are added up, and sums that do so until
+// Pixels whose products stay in a near cache until they are added up, and sums that do so until
 // they are results.
-constexpr int64_t placesOfChunk = 128, mostBandBytes = 512 << 10;
+constexpr int64_t pixelsOfChunk = 128, mostBandBytes = 512 << 10;
 
-size_t outermostOf(const std::array<ScatteredAxis, 3> &axes) {
+size_t outermostOf(const std::array<Col2imAxis, 3> &axes) {
   size_t d = 0;
   while (d + 1 < axes.size() && axes[d].wide == 1 && axes[d].narrow == 1)
     ++d;
@@ -31,20 +31,20 @@ void transposeTaps(const Element *from, int64_t taps, int64_t depth, int64_t col
 
 } // namespace
 
-bool ScatteredProduct::multiplies(const MicroKernel &kernel, const Convolution &c) {
+bool GemmCol2im::multiplies(const MicroKernel &kernel, const Convolution &c) {
   const bool isPlain = c.toImages() || Convolution::product(c.strides) == 1;
   return c.groups == 1 && c.direction != MPC_RT_CONVOLUTION_FILTER_GRADIENT && isPlain &&
          depthOf(c) % kernel.pieces[1]->multiple == 0 && c.out <= MPC_RT_FLOAT16 &&
          c.rhs <= MPC_RT_FLOAT16 && kernel.packRhs[c.rhs][0];
 }
 
-ScatteredProduct::ScatteredProduct(ThreadTeam &team, const VectorKernels &vectors,
-                                   const MicroKernel &micro, const Convolution &shape)
+GemmCol2im::GemmCol2im(ThreadTeam &team, const VectorKernels &vectors, const MicroKernel &micro,
+                       const Convolution &shape)
     : team(team), vectors(vectors), shape(shape), micro(micro), kernel(*micro.pieces[1]),
       depth(depthOf(shape)), columns(shape.outColumns()), taps(Convolution::product(shape.kernel)),
       steps(ceilDivide(depth, micro.depth)), elementBytes(kernel.laneBytes / micro.depth),
-      axes{scatteredAxis(shape, 0), scatteredAxis(shape, 1), scatteredAxis(shape, 2)},
-      cut(outermostOf(axes)), chunk(ceilDivide(placesOfChunk, kernel.columns) * kernel.columns),
+      axes{col2imAxis(shape, 0), col2imAxis(shape, 1), col2imAxis(shape, 2)},
+      cut(outermostOf(axes)), chunk(ceilDivide(pixelsOfChunk, kernel.columns) * kernel.columns),
       phaseLength(ceilDivide(axes[2].narrow, axes[2].stride)),
       biasRow(static_cast<size_t>(axes[2].narrow * columns)), workspaces(team.threads()) {
   const int64_t bands = bandsFor(shape.batch);
@@ -59,7 +59,7 @@ ScatteredProduct::ScatteredProduct(ThreadTeam &team, const VectorKernels &vector
   }
 }
 
-uint64_t ScatteredProduct::bytes() const {
+uint64_t GemmCol2im::bytes() const {
   uint64_t total = 0;
   for (const Workspace &own : workspaces)
     total += own.panels.size() + own.products.size() + own.sums.size() + own.row.size();
@@ -70,13 +70,13 @@ uint64_t ScatteredProduct::bytes() const {
 
 // [taps, columns, depth] of what the kernel multiplies, and behind it, where the order changes as
 // well, what is widened first.
-uint64_t ScatteredProduct::filterBytes() const {
+uint64_t GemmCol2im::filterBytes() const {
   const bool isWidened = elementBytes == sizeof(float) && shape.rhs != MPC_RT_FLOAT32;
   return static_cast<uint64_t>(taps * columns * depth * elementBytes) *
          (isWidened && !shape.toImages() ? 2 : 1);
 }
 
-void ScatteredProduct::packFilter(const void *filter, void *to) const {
+void GemmCol2im::packFilter(const void *filter, void *to) const {
   const int64_t count = taps * columns * depth;
   if (elementBytes == sizeof(float) && shape.rhs != MPC_RT_FLOAT32) {
     float *wide = static_cast<float *>(to) + (shape.toImages() ? 0 : count);
@@ -97,7 +97,7 @@ void ScatteredProduct::packFilter(const void *filter, void *to) const {
 
 // ---- Bands --------------------------------------------------------------------------------------
 
-int64_t ScatteredProduct::bandsFor(int64_t samples) const {
+int64_t GemmCol2im::bandsFor(int64_t samples) const {
   const int64_t bytes = axes[0].narrow * axes[1].narrow * axes[2].narrow * columns *
                         static_cast<int64_t>(sizeof(float));
   const int64_t forThreads = ceilDivide(static_cast<int64_t>(team.threads()), samples);
@@ -105,7 +105,7 @@ int64_t ScatteredProduct::bandsFor(int64_t samples) const {
                   cut == 2 ? phaseLength : axes[cut].narrow);
 }
 
-ScatteredProduct::Band ScatteredProduct::bandAt(int64_t index, int64_t bands) const {
+GemmCol2im::Band GemmCol2im::bandAt(int64_t index, int64_t bands) const {
   Band band{{}, {axes[0].narrow, axes[1].narrow, axes[2].narrow}};
   // A row is cut between results of all phases.
   const int64_t step = cut == 2 ? axes[2].stride : 1;
@@ -115,13 +115,13 @@ ScatteredProduct::Band ScatteredProduct::bandAt(int64_t index, int64_t bands) co
   return band;
 }
 
-int64_t ScatteredProduct::sumsOf(const Band &band) const {
+int64_t GemmCol2im::sumsOf(const Band &band) const {
   return band.extent(0) * band.extent(1) * ceilDivide(band.extent(2), axes[2].stride) *
          axes[2].stride;
 }
 
-void ScatteredProduct::run(const void *lhs, const void *packedFilter, const float *bias, void *out,
-                           int64_t samples) {
+void GemmCol2im::run(const void *lhs, const void *packedFilter, const float *bias, void *out,
+                     int64_t samples) {
   for (size_t i = 0; bias && i < biasRow.size(); ++i)
     biasRow[i] = bias[i % static_cast<size_t>(columns)];
   const int64_t sources = axes[0].wide * axes[1].wide * axes[2].wide;
@@ -141,12 +141,12 @@ void ScatteredProduct::run(const void *lhs, const void *packedFilter, const floa
   });
 }
 
-void ScatteredProduct::runBand(const Band &band, const uint8_t *lhs, const uint8_t *filter,
-                               const float *bias, uint8_t *out, Workspace &own) const {
+void GemmCol2im::runBand(const Band &band, const uint8_t *lhs, const uint8_t *filter,
+                         const float *bias, uint8_t *out, Workspace &own) const {
   std::memset(own.sums.data(), 0, static_cast<size_t>(sumsOf(band) * columns) * sizeof(float));
   // The sources that belong to some result of the band. Chunks begin where they do for other bands,
   // so that sums have the same order.
-  const ScatteredAxis &axis = axes[cut];
+  const Col2imAxis &axis = axes[cut];
   const int64_t inner = cut == 0 ? axes[1].wide * axes[2].wide : cut == 1 ? axes[2].wide : 1;
   const auto sourcesBefore = [&](int64_t result) {
     return std::min(ceilDivide(std::max<int64_t>(result, 0), axis.stride), axis.wide) * inner;
@@ -156,15 +156,15 @@ void ScatteredProduct::runBand(const Band &band, const uint8_t *lhs, const uint8
   for (int64_t start = first / chunk * chunk; start < last; start += chunk) {
     const int64_t begin = std::max(start, first), end = std::min(start + chunk, last);
     multiply(lhs, begin, end - begin, filter, own);
-    scatter(begin, end - begin, band, own);
+    col2im(begin, end - begin, band, own);
   }
   finish(band, bias, out, own);
 }
 
 // ---- Products and sums --------------------------------------------------------------------------
 
-void ScatteredProduct::multiply(const uint8_t *lhs, int64_t first, int64_t count,
-                                const uint8_t *filter, Workspace &own) const {
+void GemmCol2im::multiply(const uint8_t *lhs, int64_t first, int64_t count, const uint8_t *filter,
+                          Workspace &own) const {
   const int64_t panels = ceilDivide(count, kernel.columns), rows = taps * columns;
   kernel.packRhs[packedDtype(micro)][1]({lhs + first * depth * elementBytes, depth, count, depth},
                                         panels, steps, own.panels.data());
@@ -190,12 +190,11 @@ void ScatteredProduct::multiply(const uint8_t *lhs, int64_t first, int64_t count
   }
 }
 
-void ScatteredProduct::scatter(int64_t first, int64_t count, const Band &band,
-                               Workspace &own) const {
+void GemmCol2im::col2im(int64_t first, int64_t count, const Band &band, Workspace &own) const {
   const auto &[outer, middle, inner] = axes;
   const int64_t rowSums = ceilDivide(band.extent(2), inner.stride) * inner.stride;
-  for (int64_t place = first, next; place < first + count; place = next) {
-    const int64_t row = place / inner.wide;
+  for (int64_t pixel = first, next; pixel < first + count; pixel = next) {
+    const int64_t row = pixel / inner.wide;
     next = std::min((row + 1) * inner.wide, first + count);
     for (size_t i = 0; i < outer.offsets.size(); ++i)
       for (size_t j = 0; j < middle.offsets.size(); ++j) {
@@ -206,17 +205,17 @@ void ScatteredProduct::scatter(int64_t first, int64_t count, const Band &band,
           continue;
         const int64_t sumRow = (at0 - band.first[0]) * band.extent(1) + at1 - band.first[1];
         const size_t tap = (i * middle.offsets.size() + j) * inner.offsets.size();
-        scatterRow(own.products.floats() + static_cast<int64_t>(tap) * columns * chunk + place -
-                       first,
-                   place - row * inner.wide, next - row * inner.wide, band,
-                   own.sums.floats() + sumRow * rowSums);
+        col2imRow(own.products.floats() + static_cast<int64_t>(tap) * columns * chunk + pixel -
+                      first,
+                  pixel - row * inner.wide, next - row * inner.wide, band,
+                  own.sums.floats() + sumRow * rowSums);
       }
   }
 }
 
-void ScatteredProduct::scatterRow(const float *products, int64_t first, int64_t last,
-                                  const Band &band, float *sums) const {
-  const ScatteredAxis &axis = axes[2];
+void GemmCol2im::col2imRow(const float *products, int64_t first, int64_t last, const Band &band,
+                           float *sums) const {
+  const Col2imAxis &axis = axes[2];
   const AddRows add = vectors.addRows[MPC_RT_FLOAT32];
   const int64_t length = ceilDivide(band.extent(2), axis.stride), columnSums = sumsOf(band);
   for (const int64_t offset : axis.offsets) {
@@ -233,8 +232,7 @@ void ScatteredProduct::scatterRow(const float *products, int64_t first, int64_t 
   }
 }
 
-void ScatteredProduct::finish(const Band &band, const float *bias, uint8_t *out,
-                              Workspace &own) const {
+void GemmCol2im::finish(const Band &band, const float *bias, uint8_t *out, Workspace &own) const {
   const EpilogueRow finishRow = vectors.epilogue[shape.out][(shape.hasBias ? epilogueBias : 0u) |
                                                             (shape.relu ? epilogueRelu : 0u)];
   const int64_t stride = axes[2].stride, length = ceilDivide(band.extent(2), stride);
@@ -245,8 +243,8 @@ void ScatteredProduct::finish(const Band &band, const float *bias, uint8_t *out,
       for (int64_t column = 0; column < columns; ++column)
         for (int64_t phase = 0; phase < stride; ++phase) {
           const float *from = sums + column * sumsOf(band) + phase * length;
-          for (int64_t place = phase; place < band.extent(2); place += stride)
-            row[place * columns + column] = *from++;
+          for (int64_t pixel = phase; pixel < band.extent(2); pixel += stride)
+            row[pixel * columns + column] = *from++;
         }
       const int64_t result =
           ((band.first[0] + i) * axes[1].narrow + band.first[1] + j) * axes[2].narrow +

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Where the buffers of an entry lie, for what may change its place in the order.
-#ifndef MPC_LIB_CONVERSION_LINALGTOMPCRT_BUFFERPLACE_H
-#define MPC_LIB_CONVERSION_LINALGTOMPCRT_BUFFERPLACE_H
+// The buffers that the ops of an entry touch, for passes that change the order of ops.
+#ifndef MPC_LIB_CONVERSION_LINALGTOMPCRT_BUFFERUSES_H
+#define MPC_LIB_CONVERSION_LINALGTOMPCRT_BUFFERUSES_H
 
 #include "dialects/mpcrt/IR/Mpcrt.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -82,4 +82,4 @@ private:
 
 } // namespace mpc
 
-#endif // MPC_LIB_CONVERSION_LINALGTOMPCRT_BUFFERPLACE_H
+#endif // MPC_LIB_CONVERSION_LINALGTOMPCRT_BUFFERUSES_H

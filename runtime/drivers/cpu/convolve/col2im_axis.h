@@ -2,8 +2,8 @@
 //
 // The offsets of GEMM + col2im along one dimension: each pixel of a wide operand (many channels)
 // meets all taps of a filter, and so some pixels of a narrow one (few).
-#ifndef MPC_RUNTIME_DRIVERS_CPU_CONVOLVE_SCATTERED_AXIS_H
-#define MPC_RUNTIME_DRIVERS_CPU_CONVOLVE_SCATTERED_AXIS_H
+#ifndef MPC_RUNTIME_DRIVERS_CPU_CONVOLVE_COL2IM_AXIS_H
+#define MPC_RUNTIME_DRIVERS_CPU_CONVOLVE_COL2IM_AXIS_H
 
 #include "runtime/drivers/convolution.h"
 
@@ -11,8 +11,8 @@
 
 namespace mpc::rt {
 
-// Wide place p and tap t meet the narrow place p * stride + offsets[t], where there is one.
-struct ScatteredAxis {
+// Wide pixel p and tap t meet the narrow pixel p * stride + offsets[t], where there is one.
+struct Col2imAxis {
   int64_t wide, narrow, stride;
   std::vector<int64_t> offsets;
   int64_t least, most; // of them
@@ -20,7 +20,7 @@ struct ScatteredAxis {
 
 // In the gradient of an input the images are the narrow operand, otherwise the outputs, which then
 // are neighbours where windows are (strides of 1).
-ScatteredAxis scatteredAxis(const Convolution &shape, size_t d);
+Col2imAxis col2imAxis(const Convolution &shape, size_t d);
 
 } // namespace mpc::rt
 
