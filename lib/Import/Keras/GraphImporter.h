@@ -210,9 +210,6 @@ private:
   /// Gives all layers of a model inside a layer that layer's place in the order of variables.
   void placeLayers(const ModelConfig &model, const LayerConfig &holder, const Place &position);
   void reportUnsupported(const ModelConfig &model, llvm::StringRef path);
-  /// Whether masked steps behind the others change no result: every layer that sees steps leaves
-  /// them out, or computes each by itself.
-  static bool leavesMaskedStepsOut(const ModelConfig &model);
 
   // These return whether there are outputs. With a complaint and outputs of the right shapes import
   // goes on, so that it finds what is wrong behind.
@@ -280,7 +277,7 @@ private:
   std::vector<std::string> inferenceOnly;
   std::vector<std::string> warnings;
   bool modelIsTrainable = true;   ///< false: no variable is, whatever layers say
-  bool masksCoverPadding = false; ///< leavesMaskedStepsOut, and there are masks
+  const ModelConfig *outermost = nullptr; ///< the model that run imports
   bool keepsBatch = false; ///< inputs keep a batch that the file fixes: some layer is stateful
   mlir::OpBuilder builder;
   mlir::Location location;
