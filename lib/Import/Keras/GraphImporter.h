@@ -196,6 +196,10 @@ public:
       llvm::StringRef path, llvm::StringRef kind, mlir::Value input,
       llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Location, mlir::Value)> compute = {});
 
+  /// Training and evaluation report the mean of all elements of `input` under `name`, of which a
+  /// layer that is called twice has one. False where another layer has the name.
+  bool addMetric(llvm::StringRef path, llvm::StringRef name, mlir::Value input);
+
   /// What TensorFlow's functions of shapes gave.
   SymbolicIntegerTable symbolicIntegers;
 
@@ -276,7 +280,7 @@ private:
   bool failed = false;
   std::vector<std::string> inferenceOnly;
   std::vector<std::string> warnings;
-  bool modelIsTrainable = true;   ///< false: no variable is, whatever layers say
+  bool modelIsTrainable = true;           ///< false: no variable is, whatever layers say
   const ModelConfig *outermost = nullptr; ///< the model that run imports
   bool keepsBatch = false; ///< inputs keep a batch that the file fixes: some layer is stateful
   mlir::OpBuilder builder;
@@ -301,6 +305,11 @@ private:
   bool outputsAreDictionary = false;
   llvm::DenseMap<mlir::Value, int64_t> indexLimits; ///< of arguments of @forward
   llvm::SmallVector<mlir::Value> lossTerms;
+  struct AddedMetric {
+    std::string path, name;
+    mlir::Value values;
+  };
+  std::vector<AddedMetric> addedMetrics;
   mlir::BlockArgument randomState;
   int64_t randomStreams = 0;
 };
