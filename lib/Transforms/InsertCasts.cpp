@@ -3,6 +3,7 @@
 // mpc-insert-casts: Keras's autocast as explicit casts, and the end of layers. Functions are
 // rebuilt op by op in their order: operands are already final, so the types follow from them.
 #include "LossBoundary.h"
+#include "dialects/mpc/IR/AddedMetric.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
 #include "mpc/Transforms/Passes.h"
@@ -244,6 +245,12 @@ static VariableOp updatedBy(OpResult result) {
                 : VariableOp();
 }
 
+/// Whether @loss alone takes the result, in float32: a term of the loss, or what a metric averages.
+static bool isForLoss(func::FuncOp function, unsigned index) {
+  return function.getResultAttr(index, MpcDialect::kLossTermAttr) ||
+         function.getResultAttr(index, kAddedMetricAttr);
+}
+
 /// How a result of a layer leaves the function, which decides its type.
 static Type typeOfUse(OpResult result, Type compute) {
   if (VariableOp variable = updatedBy(result))
@@ -253,7 +260,7 @@ static Type typeOfUse(OpResult result, Type compute) {
     if (!function || !isa<func::ReturnOp>(use.getOwner()))
       continue;
     unsigned index = use.getOperandNumber();
-    if (function.getResultAttr(index, MpcDialect::kLossTermAttr))
+    if (isForLoss(function, index))
       return Float32Type::get(result.getContext());
     if (auto symbol =
             function.getResultAttrOfType<FlatSymbolRefAttr>(index, MpcDialect::kUpdatesAttr))
@@ -468,7 +475,7 @@ LogicalResult InsertCastsPass::rebuildFunction(func::FuncOp function) {
     for (Operation *op : llvm::reverse(originals))
       op->erase();
   }
-  // Updates have their variable's type, loss terms are float32.
+  // Updates have their variable's type; loss terms and what metrics average are float32.
   for (OpOperand &operand : terminator->getOpOperands()) {
     unsigned index = operand.getOperandNumber();
     if (!isFloatValue(operand.get()))
@@ -478,7 +485,7 @@ LogicalResult InsertCastsPass::rebuildFunction(func::FuncOp function) {
             function.getResultAttrOfType<FlatSymbolRefAttr>(index, MpcDialect::kUpdatesAttr)) {
       if (auto variable = SymbolTable::lookupNearestSymbolFrom<VariableOp>(function, symbol))
         element = getElementTypeOrSelf(variable.getType());
-    } else if (function.getResultAttr(index, MpcDialect::kLossTermAttr)) {
+    } else if (isForLoss(function, index)) {
       element = builder.getF32Type();
     }
     if (element)

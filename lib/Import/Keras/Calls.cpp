@@ -297,6 +297,16 @@ void GraphImporter::addLossTerm(
   lossTerms.push_back(op.getResult(0));
 }
 
+bool GraphImporter::addMetric(llvm::StringRef path, llvm::StringRef name, Value input) {
+  if (llvm::any_of(addedMetrics, [&](const AddedMetric &other) {
+        return other.name == name && other.path != path;
+      }))
+    return false;
+  addLossTerm(path, "AddMetric", input);
+  addedMetrics.push_back({path.str(), name.str(), lossTerms.pop_back_val()});
+  return true;
+}
+
 // ---- Models -------------------------------------------------------------------------------------
 
 bool GraphImporter::importModel(const ModelConfig &model, llvm::StringRef path, bool trainable,

@@ -141,34 +141,6 @@ void GraphImporter::reportUnsupported(const ModelConfig &model, llvm::StringRef 
   }
 }
 
-static bool makesMask(const LayerConfig &layer) {
-  return layer.className == "Masking" || (layer.className == "Embedding" &&
-                                          readFlag(layer.config.get("mask_zero")).value_or(false));
-}
-
-/// Whether the model has a layer that makes masks.
-static bool hasMasks(const ModelConfig &model) {
-  return llvm::any_of(model.layers, [](const LayerConfig &layer) {
-    return layer.model ? hasMasks(*layer.model) : makesMask(layer);
-  });
-}
-
-bool GraphImporter::leavesMaskedStepsOut(const ModelConfig &model) {
-  return llvm::all_of(model.layers, [](const LayerConfig &layer) {
-    if (layer.model)
-      return leavesMaskedStepsOut(*layer.model);
-    if (llvm::is_contained({"Add", "Average", "Bidirectional", "GRU", "GlobalAveragePooling1D",
-                            "InputLayer", "LSTM", "Maximum", "Minimum", "Multiply", "RNN",
-                            "SimpleRNN", "Subtract"},
-                           layer.className))
-      return true;
-    if (layer.className == "GroupNormalization" || layer.className == "Softmax")
-      return false; // over the steps, too
-    const LayerEntry *entry = findLayer(layer);
-    return makesMask(layer) || (entry && entry->masking == Masking::PassesOn);
-  });
-}
-
 mlir::OwningOpRef<mlir::ModuleOp> GraphImporter::run(const ModelConfig &model,
                                                      llvm::StringRef moduleName) {
   index(model, "", "");
@@ -183,7 +155,7 @@ mlir::OwningOpRef<mlir::ModuleOp> GraphImporter::run(const ModelConfig &model,
   builder.setInsertionPointToEnd(body);
 
   keepsBatch = hasStatefulLayer(model);
-  masksCoverPadding = hasMasks(model) && leavesMaskedStepsOut(model);
+  outermost = &model;
   Values outputs;
   modelIsTrainable = model.trainable;
   if (model.inputs.kind == Argument::Kind::Dict)

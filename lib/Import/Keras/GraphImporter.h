@@ -196,6 +196,10 @@ public:
       llvm::StringRef path, llvm::StringRef kind, mlir::Value input,
       llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Location, mlir::Value)> compute = {});
 
+  /// Training and evaluation report the mean of all elements of `input` under `name`, of which a
+  /// layer that is called twice has one. False where another layer has the name.
+  bool addMetric(llvm::StringRef path, llvm::StringRef name, mlir::Value input);
+
   /// What TensorFlow's functions of shapes gave.
   SymbolicIntegerTable symbolicIntegers;
 
@@ -210,9 +214,6 @@ private:
   /// Gives all layers of a model inside a layer that layer's place in the order of variables.
   void placeLayers(const ModelConfig &model, const LayerConfig &holder, const Place &position);
   void reportUnsupported(const ModelConfig &model, llvm::StringRef path);
-  /// Whether masked steps behind the others change no result: every layer that sees steps leaves
-  /// them out, or computes each by itself.
-  static bool leavesMaskedStepsOut(const ModelConfig &model);
 
   // These return whether there are outputs. With a complaint and outputs of the right shapes import
   // goes on, so that it finds what is wrong behind.
@@ -279,8 +280,8 @@ private:
   bool failed = false;
   std::vector<std::string> inferenceOnly;
   std::vector<std::string> warnings;
-  bool modelIsTrainable = true;   ///< false: no variable is, whatever layers say
-  bool masksCoverPadding = false; ///< leavesMaskedStepsOut, and there are masks
+  bool modelIsTrainable = true;           ///< false: no variable is, whatever layers say
+  const ModelConfig *outermost = nullptr; ///< the model that run imports
   bool keepsBatch = false; ///< inputs keep a batch that the file fixes: some layer is stateful
   mlir::OpBuilder builder;
   mlir::Location location;
@@ -304,6 +305,11 @@ private:
   bool outputsAreDictionary = false;
   llvm::DenseMap<mlir::Value, int64_t> indexLimits; ///< of arguments of @forward
   llvm::SmallVector<mlir::Value> lossTerms;
+  struct AddedMetric {
+    std::string path, name;
+    mlir::Value values;
+  };
+  std::vector<AddedMetric> addedMetrics;
   mlir::BlockArgument randomState;
   int64_t randomStreams = 0;
 };

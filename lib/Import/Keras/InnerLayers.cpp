@@ -117,7 +117,7 @@ ScanOp GraphImporter::importScan(
     llvm::StringRef path, llvm::ArrayRef<Value> inits, llvm::ArrayRef<Value> scanned, bool reverse,
     bool isRandom,
     llvm::function_ref<bool(ScanBuilder &scan, Values &next, Values &stacked)> step) {
-  const size_t terms = lossTerms.size();
+  const size_t terms = lossTerms.size(), metrics = addedMetrics.size();
   const Values before =
       llvm::map_to_vector(variables, [](const ModelVariable &v) { return v.getCurrent(); });
   mlir::Location loc = mlir::NameLoc::get(builder.getStringAttr(path));
@@ -127,6 +127,11 @@ ScanOp GraphImporter::importScan(
   if (!step(scan, next, stacked)) {
     scan.abandon();
     return {};
+  }
+  while (addedMetrics.size() > metrics) {
+    warn(addedMetrics.back().path + ": the metric '" + addedMetrics.back().name +
+         "' of each step is left out: training and evaluation do not show it");
+    addedMetrics.pop_back();
   }
   // Loss terms of a step, as results of one element; each counts as often as there are steps.
   const size_t outputCount = stacked.size();

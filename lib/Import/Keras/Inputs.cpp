@@ -4,6 +4,7 @@
 
 #include "Dtype.h"
 #include "Objects.h"
+#include "Padding.h"
 #include "Shape.h"
 
 namespace mpc::keras {
@@ -130,7 +131,7 @@ bool GraphImporter::closeShape(llvm::StringRef path, llvm::StringRef name,
                    "; only the batch may be unknown in a compiled model: say the other extents, "
                    "for example --input-shape=" +
                    name + ":" + example +
-                   (masksCoverPadding
+                   (masksCoverPadding(*outermost)
                         ? ", and pad shorter sequences to it, with what the model masks"
                         : "; results for padded sequences are others than Keras gives without") +
                    others);
