@@ -159,4 +159,30 @@ std::string forDot(std::string_view text) {
   return result;
 }
 
+std::string forXml(std::string_view text) {
+  std::string result;
+  for (char c : forLine(text)) {
+    switch (c) {
+    case '&':
+      result += "&amp;";
+      break;
+    case '<':
+      result += "&lt;";
+      break;
+    case '>':
+      result += "&gt;";
+      break;
+    case '"':
+      result += "&quot;";
+      break;
+    case '\'':
+      result += "&apos;";
+      break;
+    default:
+      result += c;
+    }
+  }
+  return result;
+}
+
 } // namespace mpc::untrusted
