@@ -45,7 +45,7 @@ class Suite:
         os.makedirs(self.work)
         # Installed to one place, used at another: nothing may hold the first path.
         first = os.path.join(self.work, "installed")
-        for component in ["runtime", "dev", "tools"]:
+        for component in ["runtime", "dev", "run", "tools"]:
             run("cmake", "--install", arguments.build, "--prefix", first, "--component", component)
         self.prefix = os.path.join(self.work, "a folder of a user")
         os.rename(first, self.prefix)
