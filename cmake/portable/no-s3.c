@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* HDF5 can read files in S3 buckets, which takes libcurl and its twenty libraries; mpcc reads files. Each
- * of these functions does nothing or says that it failed. */
+/* HDF5 can read files in S3 buckets, which takes libcurl and its twenty libraries; mpcc reads
+ * files. Each of these functions does nothing or says that it failed. */
 #include <stddef.h>
 
 enum { CURL_FAILED_INIT = 2 };

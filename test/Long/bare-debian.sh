@@ -10,8 +10,8 @@
 set -euo pipefail
 source=$(cd "$(dirname "$0")/../.." && pwd)
 # shellcheck disable=SC2034 # read by chroot.sh
-program=bare-debian
-# shellcheck source=test/Long/chroot.sh
+program=bare-debian root=
+# shellcheck source=/dev/null
 . "$source/test/Long/chroot.sh"
 [ "$#" -gt 0 ] || { sed -n '4,9s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 bare_root bookworm git ca-certificates

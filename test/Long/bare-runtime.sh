@@ -12,8 +12,8 @@ set -euo pipefail
 build=$(realpath "$1")
 cd "$(dirname "$0")/../.."
 # shellcheck disable=SC2034 # read by chroot.sh
-program=bare-runtime
-# shellcheck source=test/Long/chroot.sh
+program=bare-runtime root=
+# shellcheck source=/dev/null
 . test/Long/chroot.sh
 bare_root bookworm g++ libc6-dev libdnnl2 libgomp1 libcpp-httplib-dev nlohmann-json3-dev curl
 for component in runtime dev; do

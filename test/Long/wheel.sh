@@ -13,8 +13,8 @@ set -euo pipefail
 build=$(realpath "$1")
 cd "$(dirname "$0")/../.."
 # shellcheck disable=SC2034 # read by chroot.sh
-program=wheel
-# shellcheck source=test/Long/chroot.sh
+program=wheel root=
+# shellcheck source=/dev/null
 . test/Long/chroot.sh
 
 tools="$build/wheel-test"
