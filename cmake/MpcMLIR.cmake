@@ -17,7 +17,7 @@ include(AddMLIR)
 include_directories(SYSTEM ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
 include_directories(${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR} ${CMAKE_BINARY_DIR}/include)
 
-# What links LLVM's and MLIR's code: their shared libraries, and for the tools of MpcPortable.cmake the
+# Users of LLVM's and MLIR's code link this: their shared libraries, and for the tools of MpcPortable.cmake the
 # one library that holds what they use of both.
 add_library(mpc_llvm INTERFACE)
 target_link_libraries(mpc_llvm INTERFACE

@@ -20,7 +20,7 @@ function(mpc_package component package section summary more)
     list(GET setting 1 value)
     set(CPACK_${name} "${value}" PARENT_SCOPE)
   endforeach()
-  # What cmake/package/finish.cmake names its files by.
+  # cmake/package/finish.cmake names its files by it.
   set(CPACK_MPC_PACKAGE_${component} ${package} PARENT_SCOPE)
 endfunction()
 mpc_package(runtime libmpcrt1 libs "runtime of models compiled with mpcc"

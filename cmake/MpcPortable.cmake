@@ -22,7 +22,7 @@ foreach(folder ${LLVM_LIBRARY_DIRS})
   list(APPEND archives ${found})
 endforeach()
 list(FILTER archives EXCLUDE REGEX "CAPI|BOLT|gtest|Test")
-# Of the processors one; absent.c answers for the others.
+# One processor is inside; absent.c answers for the others.
 set(others ${LLVM_TARGETS_TO_BUILD})
 list(REMOVE_ITEM others X86)
 list(JOIN others "|" pattern)
@@ -87,7 +87,7 @@ get_target_property(libraries mpc-run LINK_LIBRARIES)
 mpc_add_portable(mpc-run mpc-run bin ${libraries})
 target_link_options(portable-mpc-run PRIVATE -static-libstdc++)
 
-# What a model's library needs of glibc, by the versions that a glibc of 2.34 has: such a library loads
+# Models are linked with stubs of glibc, by the versions that a glibc of 2.34 has: such a library loads
 # there, too, wherever it was compiled.
 foreach(name libc.so.6 libm.so.6)
   execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=${name}

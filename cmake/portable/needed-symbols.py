@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What libmpctools has to export: every symbol that a user names (a program or an object) and a library
+"""Finds what libmpctools has to export: every symbol that a user names (a program or an object) and a library
 (a shared one, or an archive) defines. Writes exports.map, a version script that hides all others, and
 needed.rsp, arguments that make the linker take these out of archives."""
 
