@@ -17,6 +17,13 @@ include(AddMLIR)
 include_directories(SYSTEM ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
 include_directories(${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR} ${CMAKE_BINARY_DIR}/include)
 
+# Users of LLVM's and MLIR's code link this: their shared libraries, and for the tools of MpcPortable.cmake the
+# one library that holds what they use of both.
+add_library(mpc_llvm INTERFACE)
+target_link_libraries(mpc_llvm INTERFACE
+    $<$<NOT:$<BOOL:$<TARGET_PROPERTY:MPC_PORTABLE>>>:MLIR> $<$<NOT:$<BOOL:$<TARGET_PROPERTY:MPC_PORTABLE>>>:LLVM>
+    $<$<BOOL:$<TARGET_PROPERTY:MPC_PORTABLE>>:mpctools>)
+
 # One precompiled header serves every target that sees MLIR (REUSE_FROM).
 add_library(MpcPrecompiled STATIC ${CMAKE_SOURCE_DIR}/cmake/precompiled.cpp)
 target_include_directories(MpcPrecompiled SYSTEM PUBLIC ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
@@ -35,7 +42,7 @@ function(mpc_add_library name)
   target_include_directories(${name} PUBLIC
       ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/include ${CMAKE_BINARY_DIR} ${CMAKE_BINARY_DIR}/include)
   target_compile_options(${name} PRIVATE -fno-exceptions)
-  target_link_libraries(${name} PUBLIC ${ARG_LINK} MLIR LLVM)
+  target_link_libraries(${name} PUBLIC ${ARG_LINK} mpc_llvm)
   # Every library may include generated dialect and pass headers.
   add_dependencies(${name} MpcIncGen MpcrtIncGen MpcPassIncGen ${ARG_DEPENDS})
   if(NOT ARG_NO_PRECOMPILED)
@@ -51,7 +58,7 @@ function(mpc_add_tool name)
   target_include_directories(${name} PRIVATE
       ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/include ${CMAKE_BINARY_DIR} ${CMAKE_BINARY_DIR}/include)
   target_compile_options(${name} PRIVATE -fno-exceptions)
-  target_link_libraries(${name} PRIVATE ${ARG_LINK} mpcuntrusted MLIR LLVM)
+  target_link_libraries(${name} PRIVATE ${ARG_LINK} mpcuntrusted mpc_llvm)
   if(ARG_DEPENDS)
     add_dependencies(${name} ${ARG_DEPENDS})
   endif()

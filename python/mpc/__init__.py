@@ -20,6 +20,6 @@ from .optimizer import Optimizer
 from .tensor_spec import TensorSpec
 from .variable import Variable
 
-__version__ = "0.1.0"
+__version__ = runtime_version()
 __all__ = ["Callback", "Gradients", "History", "Layer", "Model", "Optimizer", "TensorSpec", "Variable", "as_dlpack", "callbacks", "compile",
            "errors", "load", "runtime_version", *_error_names]  # fmt: skip

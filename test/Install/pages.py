@@ -55,7 +55,7 @@ class Suite:
     def __init__(self, build, work):
         shutil.rmtree(work, ignore_errors=True)
         prefix = os.path.join(work, "prefix")
-        for component in ["runtime", "dev", "tools"]:
+        for component in ["runtime", "dev", "run", "tools"]:
             subprocess.run(["cmake", "--install", build, "--prefix", prefix, "--component", component],
                            check=True, stdout=subprocess.DEVNULL)  # fmt: skip
         self.work = work

@@ -40,12 +40,11 @@ def expect(text, pattern):
 class Suite:
     def __init__(self, arguments):
         self.source, self.work = os.path.abspath(arguments.source), os.path.abspath(arguments.work)
-        self.tree = os.path.abspath(arguments.build)
         shutil.rmtree(self.work, ignore_errors=True)
         os.makedirs(self.work)
         # Installed to one place, used at another: nothing may hold the first path.
         first = os.path.join(self.work, "installed")
-        for component in ["runtime", "dev", "tools"]:
+        for component in ["runtime", "dev", "run", "tools"]:
             run("cmake", "--install", arguments.build, "--prefix", first, "--component", component)
         self.prefix = os.path.join(self.work, "a folder of a user")
         os.rename(first, self.prefix)
@@ -278,30 +277,6 @@ install(FILES $<TARGET_FILE:m3_blobs::m3_blobs> $<TARGET_FILE_DIR:m3_blobs::m3_b
                  run("nm", "-D", "--defined-only", "--format=posix", library).splitlines()}
         if names != {"blobs_executable_query", "mpc_rt_executable_query"}:
             raise Failure(f"exports {sorted(names)}")
-
-    def test_debian_packages(self):
-        """What the packages depend on, and an example built on their unpacked files."""
-        packages = os.path.join(self.work, "packages")
-        run("cpack", "-B", packages, cwd=self.tree)
-        root = os.path.join(self.work, "root")
-        about = {}
-        for name in ["libmpcrt1", "libmpcrt-dev", "mpc-tools"]:
-            file = os.path.join(packages, f"{name}_0.1.0_amd64.deb")
-            about[name] = run("dpkg-deb", "-f", file, "Depends")
-            run("dpkg-deb", "-x", file, root)
-        expect(about["libmpcrt1"], "libdnnl2")
-        expect(about["libmpcrt1"], "libgomp1")
-        if re.search("llvm|mlir|python|hdf5", about["libmpcrt1"]):
-            raise Failure(f"the runtime depends on {about['libmpcrt1']}")
-        if not os.path.exists(os.path.join(root, "usr/share/man/man1/mpcc.1.gz")):
-            raise Failure("mpc-tools has no man page of mpcc")
-        expect(about["libmpcrt-dev"], r"libmpcrt1 \(= 0.1.0\)")
-        expect(about["mpc-tools"], r"libmpcrt1 \(= 0.1.0\).*lld-22.*libmlir-22")
-        self.prefix, before = os.path.join(root, "usr"), self.prefix
-        try:
-            expect(self.go(self.build("c_predict")), "sample 2: ")
-        finally:
-            self.prefix = before
 
     def test_sizes(self):
         # As packages hold it: without the symbols that a debugger reads.

@@ -7,28 +7,15 @@
 #
 #   test/Long/bare-runtime.sh BUILD
 #
-# Needs root. The mirror is the one that apt is configured with. MPC_BARE_FOLDER as in bare-debian.sh.
+# Needs root; MPC_BARE_FOLDER as in chroot.sh.
 set -euo pipefail
 build=$(realpath "$1")
 cd "$(dirname "$0")/../.."
-[ "$(id -u)" = 0 ] || { echo "bare-runtime: error: needs root for chroot; run it as root" >&2; exit 2; }
-mirror=$(LC_ALL=C apt-cache policy | sed -n 's|^ *[0-9]* \([a-z]*://[^ ]*/debian\)/\{0,1\} bookworm/main .*|\1|p' | head -n 1)
-[ -n "$mirror" ] || { echo "bare-runtime: error: apt knows no mirror of bookworm" >&2; exit 1; }
-root="${MPC_BARE_FOLDER:-$(mktemp -d)}"
-
-# shellcheck disable=SC2317 # called by the trap
-cleanup() {
-  umount "$root/proc" 2>/dev/null || true
-  if [ -z "${MPC_BARE_FOLDER:-}" ] && ! grep -q " $root/" /proc/mounts; then
-    rm -rf --one-file-system "$root"
-  fi
-}
-trap cleanup EXIT
-if [ ! -e "$root/etc/debian_version" ]; then
-  debootstrap --variant=minbase --include=g++,libc6-dev,libdnnl2,libgomp1,libcpp-httplib-dev,nlohmann-json3-dev,curl \
-    bookworm "$root" "$mirror" >"$root.log" 2>&1 || { tail -n 20 "$root.log" >&2; exit 1; }
-  rm -f "$root.log"
-fi
+# shellcheck disable=SC2034 # read by chroot.sh
+program=bare-runtime root=
+# shellcheck source=/dev/null
+. test/Long/chroot.sh
+bare_root bookworm g++ libc6-dev libdnnl2 libgomp1 libcpp-httplib-dev nlohmann-json3-dev curl
 for component in runtime dev; do
   cmake --install "$build" --prefix "$root/usr/local" --component "$component" >/dev/null
 done
@@ -40,12 +27,10 @@ mpcc examples/c_predict/blobs.json -o "$models/blobs"
 mpcc examples/c_custom_training_loop/blobs.json --policy=mixed_float16 --loss-scale=dynamic:67108864:50 -o "$models/scaled"
 mpcc examples/two_models/blobs.json --policy=mixed_bfloat16 -o "$models/two"
 mpcc examples/two_models/ring.json --weights=embedded -o "$models/two"
-mount -t proc proc "$root/proc"
 
 ran=0
 in_chroot() {
-  env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 chroot "$root" \
-    /bin/bash -euc "cd /srv/examples/$1; $2" </dev/null
+  in_root /bin/bash -euc "cd /srv/examples/$1; $2"
 }
 # NAME COMMANDS PATTERN...: what the commands print has a line for each pattern.
 check() {

@@ -74,7 +74,17 @@ private:
 };
 } // namespace
 
+/// A file of ../lib/mpc beside the program: a wheel brings its linker and stubs of libc and libm.
+static std::string besideProgram(StringRef name) {
+  llvm::SmallString<128> path(llvm::sys::fs::getMainExecutable(nullptr, nullptr));
+  llvm::sys::path::remove_filename(path);
+  llvm::sys::path::append(path, "..", "lib", "mpc", name);
+  return llvm::sys::fs::exists(path) ? path.str().str() : std::string();
+}
+
 static llvm::Expected<std::string> findLinker() {
+  if (std::string own = besideProgram("ld.lld"); !own.empty())
+    return own;
   for (StringRef name : {"ld.lld-22", "ld.lld"}) {
     if (llvm::ErrorOr<std::string> path = llvm::sys::findProgramByName(name))
       return *path;
@@ -141,11 +151,13 @@ llvm::Expected<std::string> mpc::linkSharedLibrary(llvm::ArrayRef<std::string> o
                                       "now",
                                       "-z",
                                       "noexecstack",
-                                      soname,
-                                      "-L/lib/x86_64-linux-gnu",
-                                      "-L/usr/lib/x86_64-linux-gnu",
-                                      "-o",
-                                      "-"};
+                                      soname};
+  std::string stubs = "-L" + besideProgram("");
+  if (stubs != "-L")
+    arguments.push_back(stubs);
+  llvm::append_range(arguments,
+                     std::initializer_list<StringRef>{"-L/lib/x86_64-linux-gnu",
+                                                      "-L/usr/lib/x86_64-linux-gnu", "-o", "-"});
   for (const auto &input : inputs)
     arguments.push_back(input->name());
   llvm::append_range(arguments, std::initializer_list<StringRef>{"-l:libm.so.6", "-l:libc.so.6"});

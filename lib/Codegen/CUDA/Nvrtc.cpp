@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // NVRTC's functions by name, so that mpcc starts without its 100 MB.
 #include "lib/Codegen/CUDA/Nvrtc.h"
+#include "llvm/ADT/SmallString.h"
 #include "llvm/Support/DynamicLibrary.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
 
 using namespace mpc;
 using llvm::StringRef;
@@ -40,28 +43,45 @@ static llvm::Error failed(const llvm::Twine &what) {
   return llvm::createStringError(llvm::inconvertibleErrorCode(), what);
 }
 
+/// In the order in which they are tried. mpcc of a wheel is in mpc/native/bin beside NVIDIA's
+/// packages.
+static std::vector<std::string> candidates() {
+  std::vector<std::string> found;
+  if (StringRef built = MPC_NVRTC_LIBRARY; !built.empty())
+    found.push_back(built.str());
+  for (StringRef place : {"cu13/lib/libnvrtc.so.13", "cuda_nvrtc/lib/libnvrtc.so.12"}) {
+    llvm::SmallString<128> path(llvm::sys::fs::getMainExecutable(nullptr, nullptr));
+    llvm::sys::path::remove_filename(path);
+    llvm::sys::path::append(path, "../../../nvidia", place);
+    if (llvm::sys::fs::exists(path))
+      found.push_back(path.str().str());
+  }
+  found.insert(found.end(), {"libnvrtc.so.13", "libnvrtc.so.12"});
+  return found;
+}
+
 static Opened open() {
   Opened opened;
-  StringRef path = MPC_NVRTC_LIBRARY;
-  if (path.empty()) {
-    opened.problem = "--target=cuda: this mpcc was built without NVRTC, which compiles kernels; "
-                     "expected a CUDA toolkit or NVIDIA's wheels at build time; build it with "
-                     "scripts/build --with-cuda";
-    return opened;
+  std::string path, message;
+  llvm::sys::DynamicLibrary library;
+  for (const std::string &candidate : candidates()) {
+    path = candidate;
+    library = llvm::sys::DynamicLibrary::getPermanentLibrary(path.c_str(), &message);
+    if (library.isValid())
+      break;
   }
-  std::string message;
-  auto library = llvm::sys::DynamicLibrary::getPermanentLibrary(path.str().c_str(), &message);
   if (!library.isValid()) {
-    opened.problem = "--target=cuda: " + path.str() + " cannot be opened: " + message +
-                     "; it was there when mpcc was built; build again with scripts/build "
-                     "--with-cuda";
+    opened.problem = "--target=cuda: NVRTC, which compiles kernels, cannot be opened: " + message +
+                     "; expected libnvrtc.so.13 or libnvrtc.so.12 where the loader finds it; "
+                     "install NVIDIA's wheel (pip install 'mpc-compiler[cuda]') or a CUDA toolkit, "
+                     "or build mpcc with scripts/build --with-cuda";
     return opened;
   }
   auto find = [&](auto &function, const char *name) {
     void *address = library.getAddressOfSymbol(name);
     if (!address && opened.problem.empty())
       opened.problem =
-          "--target=cuda: " + path.str() + " has no " + name + "; expected NVRTC of CUDA 12 or 13";
+          "--target=cuda: " + path + " has no " + name + "; expected NVRTC of CUDA 12 or 13";
     function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(address);
   };
   Nvrtc &f = opened.functions;
