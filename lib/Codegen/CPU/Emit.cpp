@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The phase module: LLVM dialect to library, header, manifest, weights.
 #include "mpc/Codegen/CPU/Emit.h"
-#include "lib/Codegen/CPU/IsaVersions.h"
+#include "lib/Codegen/CPU/CompileUnits.h"
+#include "lib/Codegen/CPU/CompilerIdentity.h"
 #include "lib/Codegen/CPU/ModuleTables.h"
 #include "lib/Codegen/CPU/ObjectFile.h"
 #include "lib/Codegen/CPU/TableBuilder.h"
@@ -10,7 +11,6 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
-#include "mlir/Target/LLVMIR/Export.h"
 #include "mpc/Pipelines/Codegen.h"
 #include "mpc/Support/AtomicFile.h"
 #include "mpc/Support/InternalError.h"
@@ -21,7 +21,6 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Target/TargetMachine.h"
 #include <future>
 
 using namespace mlir;
@@ -42,37 +41,51 @@ static void eraseDeclarations(ModuleOp module) {
       [](Operation *op) { op->removeDiscardableAttr(mpcrt::MpcrtDialect::kEntryTableAttr); });
 }
 
-/// Everything but what tables point to becomes local to the module.
-static void makeLocal(llvm::Module &module, const ModuleTables &tables,
-                      const KernelVersions &versions) {
-  llvm::StringSet<> named;
-  for (const auto &entry : tables.entries)
-    named.insert(entry.name);
-  for (const KernelVersion &version : versions)
-    named.insert_range(version.functions);
-  for (llvm::Function &function : module) {
-    if (function.isDeclaration())
-      continue;
-    if (named.contains(function.getName()))
-      function.setVisibility(llvm::GlobalValue::HiddenVisibility);
-    else
-      function.setLinkage(llvm::GlobalValue::InternalLinkage);
+/// The names of each level's versions of the kernels.
+static KernelVersions nameVersions(llvm::ArrayRef<std::string> kernels,
+                                   llvm::ArrayRef<IsaLevel> levels) {
+  KernelVersions versions;
+  for (const IsaLevel &level : levels) {
+    versions.push_back({level.isa, {}});
+    for (const std::string &kernel : kernels)
+      versions.back().functions.push_back(kernel + level.suffix.str());
   }
+  return versions;
 }
 
 /// The tables in an object of their own.
-static llvm::Expected<std::string> compileTables(const ModuleTables &tables,
-                                                 const KernelVersions &versions,
-                                                 const CudaProgram *cuda,
-                                                 llvm::TargetMachine &target) {
+static llvm::Expected<std::string>
+compileTables(const ModuleTables &tables, const KernelVersions &versions, const CudaProgram *cuda) {
+  auto generator = CodeGenerator::create();
+  if (!generator)
+    return generator.takeError();
   llvm::LLVMContext context;
   llvm::Module module("tables", context);
-  module.setDataLayout(target.createDataLayout());
-  module.setTargetTriple(target.getTargetTriple());
+  (*generator)->prepare(module);
   buildExecutableTables(module, tables, toManifest(tables), versions);
   if (cuda)
     addCudaTables(module, *cuda);
-  return emitObject(module, target);
+  return (*generator)->emitObject(module);
+}
+
+static std::unique_ptr<ObjectCache> openCache(const EmitOptions &options) {
+  if (options.cacheFolder.empty())
+    return nullptr;
+  const std::string compiler = identifyCompiler();
+  if (compiler.empty())
+    return nullptr;
+  auto cache = ObjectCache::open(options.cacheFolder, options.compilerVersion + " " + compiler);
+  if (cache)
+    return std::move(*cache);
+  options.warn(llvm::toString(cache.takeError()) + "; compiled without a cache");
+  return nullptr;
+}
+
+static void closeCache(ObjectCache &cache, const EmitOptions &options) {
+  cache.trim();
+  if (std::error_code code = cache.failure())
+    options.warn(options.cacheFolder + ": the cache cannot be written: " + code.message() +
+                 "; expected space in a folder of yours; name another one by --cache, or none");
 }
 
 static llvm::Expected<std::string>
@@ -82,34 +95,32 @@ buildLibrary(ModuleOp module, ModuleTables &tables, const EmitOptions &options,
   registerBuiltinDialectTranslation(*module.getContext());
   registerLLVMDialectTranslation(*module.getContext());
   eraseDeclarations(module);
-  llvm::LLVMContext context;
-  std::unique_ptr<llvm::Module> llvmModule = translateModuleToLLVMIR(module, context, tables.name);
-  if (!llvmModule)
-    return internalError("the module does not translate to LLVM IR");
-  auto target = createTargetMachine();
-  if (!target)
-    return target.takeError();
-  llvmModule->setDataLayout((*target)->createDataLayout());
-  llvmModule->setTargetTriple((*target)->getTargetTriple());
-  // What depends on no instruction set is done once, before kernels are copied for each.
-  simplify(*llvmModule, **target);
-  auto versions = buildKernelVersions(*llvmModule, tables.kernels, options.march, tables.targets);
-  if (!versions)
-    return versions.takeError();
-  makeLocal(*llvmModule, tables, *versions);
-  auto objects = compileInParts(*llvmModule);
+  auto units = takeApart(module, tables.kernels);
+  if (!units)
+    return units.takeError();
+  const std::vector<IsaLevel> levels = listLevels(options.march);
+  for (const IsaLevel &level : levels)
+    tables.targets.push_back(level.cpu.str());
+  const std::unique_ptr<ObjectCache> cache = openCache(options);
+  auto objects = compileUnits(*units, levels, cache.get(), [&](size_t done) {
+    if (options.progress)
+      options.progress(done, units->size());
+  });
   if (!objects)
     return objects.takeError();
+  if (cache)
+    closeCache(*cache, options);
   // These come last: somebody hashes the weights meanwhile.
   if (llvm::Error error = describeWeights(tables))
     return error;
   if (cuda)
     if (llvm::Error error = compilation->finish())
       return error;
-  auto object = compileTables(tables, *versions, cuda ? &*cuda : nullptr, **target);
+  auto object =
+      compileTables(tables, nameVersions(tables.kernels, levels), cuda ? &*cuda : nullptr);
   if (!object)
     return object.takeError();
-  objects->push_back(std::move(*object));
+  objects->push_back({"tables", std::move(*object)});
   return linkSharedLibrary(*objects, options.name);
 }
 

@@ -3,17 +3,31 @@
 #ifndef MPC_LIB_CODEGEN_CPU_ISAVERSIONS_H
 #define MPC_LIB_CODEGEN_CPU_ISAVERSIONS_H
 
-#include "lib/Codegen/CPU/TableBuilder.h"
-#include "llvm/Support/Error.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/IR/Function.h"
+#include <vector>
 
 namespace mpc {
 
-/// Clones each kernel for the levels that `march` asks for and sets the baseline level on
-/// everything else. `targets` receives the levels' names.
-llvm::Expected<KernelVersions> buildKernelVersions(llvm::Module &module,
-                                                   const std::vector<std::string> &kernels,
-                                                   llvm::StringRef march,
-                                                   std::vector<std::string> &targets);
+/// An x86-64 level that kernels are compiled for.
+struct IsaLevel {
+  uint32_t isa; ///< mpc_rt_isa_t
+  llvm::StringRef cpu;
+  /// Of the names of a kernel's versions.
+  llvm::StringRef suffix;
+  /// AVX-512 code would otherwise use 256-bit vectors.
+  llvm::StringRef vectorWidth;
+};
+
+/// The levels that `march` asks for, each of which has those before it.
+std::vector<IsaLevel> listLevels(llvm::StringRef march);
+
+/// Gives the function the level that everything but kernels has.
+void setBaseline(llvm::Function &function);
+
+/// Clones the kernel for each level, with the level's suffix behind its name.
+void cloneForLevels(llvm::Function &kernel, llvm::ArrayRef<IsaLevel> levels);
 
 } // namespace mpc
 

@@ -2,8 +2,10 @@
 // Runs lld. A library has no start files: nothing but our code goes into it.
 #include "lib/Codegen/CPU/ObjectFile.h"
 #include "mpc-rt/seal.h"
+#include "mpc/Support/InternalError.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/BinaryFormat/ELF.h"
+#include "llvm/Object/ArchiveWriter.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
@@ -121,22 +123,32 @@ static bool isWhole(StringRef library) {
 static const char *const endedBySignal =
     "; expected the linker to end by itself; give it more memory or a larger stack (ulimit -s)";
 
-llvm::Expected<std::string> mpc::linkSharedLibrary(llvm::ArrayRef<std::string> objects,
+/// A model has more objects than a process may have open files.
+static llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
+toArchive(llvm::ArrayRef<ObjectFile> objects) {
+  std::vector<llvm::NewArchiveMember> members;
+  for (const ObjectFile &object : objects)
+    members.emplace_back(llvm::MemoryBufferRef(object.content, object.name));
+  return llvm::writeArchiveToBuffer(members, llvm::SymtabWritingMode::NoSymtab,
+                                    llvm::object::Archive::K_GNU, /*Deterministic=*/true,
+                                    /*Thin=*/false);
+}
+
+llvm::Expected<std::string> mpc::linkSharedLibrary(llvm::ArrayRef<ObjectFile> objects,
                                                    StringRef name) {
   auto linker = findLinker();
   if (!linker)
     return linker.takeError();
+  auto archive = toArchive(objects);
+  if (!archive)
+    return internalError("the objects go into no archive: " + llvm::toString(archive.takeError()));
   // Written by the linker as its standard output, so that it makes no file of its own beside it.
-  ScratchFile output, log;
-  std::vector<std::unique_ptr<ScratchFile>> inputs;
+  ScratchFile output, log, input;
   for (ScratchFile *file : {&output, &log})
     if (llvm::Error error = file->write(""))
       return error;
-  for (const std::string &object : objects) {
-    inputs.push_back(std::make_unique<ScratchFile>());
-    if (llvm::Error error = inputs.back()->write(object))
-      return error;
-  }
+  if (llvm::Error error = input.write((*archive)->getBuffer()))
+    return error;
   std::string soname = "-soname=lib" + name.str() + ".so";
   std::vector<StringRef> arguments = {*linker,
                                       "-shared",
@@ -155,12 +167,10 @@ llvm::Expected<std::string> mpc::linkSharedLibrary(llvm::ArrayRef<std::string> o
   std::string stubs = "-L" + besideProgram("");
   if (stubs != "-L")
     arguments.push_back(stubs);
-  llvm::append_range(arguments,
-                     std::initializer_list<StringRef>{"-L/lib/x86_64-linux-gnu",
-                                                      "-L/usr/lib/x86_64-linux-gnu", "-o", "-"});
-  for (const auto &input : inputs)
-    arguments.push_back(input->name());
-  llvm::append_range(arguments, std::initializer_list<StringRef>{"-l:libm.so.6", "-l:libc.so.6"});
+  llvm::append_range(arguments, std::initializer_list<StringRef>{
+                                    "-L/lib/x86_64-linux-gnu", "-L/usr/lib/x86_64-linux-gnu", "-o",
+                                    "-", "--whole-archive", input.name(), "--no-whole-archive",
+                                    "-l:libm.so.6", "-l:libc.so.6"});
   std::string message;
   std::optional<StringRef> redirects[] = {std::nullopt, output.name(), log.name()};
   int status = llvm::sys::ExecuteAndWait(*linker, arguments, std::nullopt, redirects,

@@ -11,7 +11,7 @@
 
 using namespace mpc;
 
-llvm::Expected<std::unique_ptr<llvm::TargetMachine>> mpc::createTargetMachine() {
+static llvm::Expected<std::unique_ptr<llvm::TargetMachine>> createTargetMachine() {
   static const bool initialized = [] {
     LLVMInitializeX86TargetInfo();
     LLVMInitializeX86Target();
@@ -33,40 +33,70 @@ llvm::Expected<std::unique_ptr<llvm::TargetMachine>> mpc::createTargetMachine() 
                                   llvm::CodeGenOptLevel::Default));
 }
 
-/// Runs the module pipeline that `build` asks the builder for.
-static void run(llvm::Module &module, llvm::TargetMachine &target,
-                llvm::function_ref<llvm::ModulePassManager(llvm::PassBuilder &)> build) {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager components;
-  llvm::ModuleAnalysisManager modules;
+static llvm::PipelineTuningOptions tuning() {
   llvm::PipelineTuningOptions tuning;
   tuning.LoopVectorization = true;
   // The loops are vectorised across their iterations, with as many copies as hide latencies;
   // straight-line code to pack and remainder loops to unroll would only cost time and space.
   tuning.SLPVectorization = false;
   tuning.LoopUnrolling = false;
-  llvm::PassBuilder builder(&target, tuning);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(components);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, components, modules);
-  build(builder).run(module, modules);
+  return tuning;
 }
 
-void mpc::simplify(llvm::Module &module, llvm::TargetMachine &target) {
-  run(module, target, [](llvm::PassBuilder &builder) {
-    return builder.buildModuleSimplificationPipeline(llvm::OptimizationLevel::O2,
-                                                     llvm::ThinOrFullLTOPhase::None);
-  });
+struct CodeGenerator::Passes {
+  explicit Passes(std::unique_ptr<llvm::TargetMachine> machine)
+      : target(std::move(machine)), builder(target.get(), tuning()) {
+    builder.registerModuleAnalyses(modules);
+    builder.registerCGSCCAnalyses(components);
+    builder.registerFunctionAnalyses(functions);
+    builder.registerLoopAnalyses(loops);
+    builder.crossRegisterProxies(loops, functions, components, modules);
+  }
+
+  /// Pipelines are made for each module: some passes keep parts of the last one.
+  void run(llvm::ModulePassManager pipeline, llvm::Module &module) {
+    pipeline.run(module, modules);
+    // The next module may lie where this one does.
+    modules.clear();
+    components.clear();
+    functions.clear();
+    loops.clear();
+  }
+
+  std::unique_ptr<llvm::TargetMachine> target;
+  llvm::PassBuilder builder;
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+};
+
+CodeGenerator::CodeGenerator(std::unique_ptr<Passes> passes) : passes(std::move(passes)) {}
+CodeGenerator::~CodeGenerator() = default;
+
+llvm::Expected<std::unique_ptr<CodeGenerator>> CodeGenerator::create() {
+  auto target = createTargetMachine();
+  if (!target)
+    return target.takeError();
+  return std::unique_ptr<CodeGenerator>(
+      new CodeGenerator(std::make_unique<Passes>(std::move(*target))));
 }
 
-void mpc::vectorize(llvm::Module &module, llvm::TargetMachine &target) {
-  run(module, target, [](llvm::PassBuilder &builder) {
-    return builder.buildModuleOptimizationPipeline(llvm::OptimizationLevel::O2,
-                                                   llvm::ThinOrFullLTOPhase::None);
-  });
+void CodeGenerator::prepare(llvm::Module &module) const {
+  module.setDataLayout(passes->target->createDataLayout());
+  module.setTargetTriple(passes->target->getTargetTriple());
+}
+
+void CodeGenerator::simplify(llvm::Module &module) {
+  passes->run(passes->builder.buildModuleSimplificationPipeline(llvm::OptimizationLevel::O2,
+                                                                llvm::ThinOrFullLTOPhase::None),
+              module);
+}
+
+void CodeGenerator::vectorize(llvm::Module &module) {
+  passes->run(passes->builder.buildModuleOptimizationPipeline(llvm::OptimizationLevel::O2,
+                                                              llvm::ThinOrFullLTOPhase::None),
+              module);
 }
 
 /// Models are hardened as the tools' own code is (cmake/MpcOptions.cmake): landing pads and shadow
@@ -80,12 +110,13 @@ static void harden(llvm::Module &module) {
       function.addFnAttr(llvm::Attribute::StackProtectStrong);
 }
 
-llvm::Expected<std::string> mpc::emitObject(llvm::Module &module, llvm::TargetMachine &target) {
+llvm::Expected<std::string> CodeGenerator::emitObject(llvm::Module &module) {
   harden(module);
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);
   llvm::legacy::PassManager manager;
-  if (target.addPassesToEmitFile(manager, stream, nullptr, llvm::CodeGenFileType::ObjectFile))
+  if (passes->target->addPassesToEmitFile(manager, stream, nullptr,
+                                          llvm::CodeGenFileType::ObjectFile))
     return internalError("no object code for this target");
   manager.run(module);
   return std::string(bytes.begin(), bytes.end());

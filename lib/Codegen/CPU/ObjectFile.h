@@ -9,32 +9,41 @@
 #include <string>
 #include <vector>
 
-namespace llvm {
-class TargetMachine;
-} // namespace llvm
-
 namespace mpc {
 
-/// The x86-64 target with position-independent code; functions carry their own level.
-llvm::Expected<std::unique_ptr<llvm::TargetMachine>> createTargetMachine();
+struct ObjectFile {
+  std::string name; ///< for the linker's messages
+  std::string content;
+};
 
-/// Inlining and scalar optimisation, for any instruction set. Functions must be visible from
-/// outside or used.
-void simplify(llvm::Module &module, llvm::TargetMachine &target);
+/// LLVM's passes for x86-64. What they need to know of the target is found out once, so that one is
+/// kept for many modules; by one thread at a time.
+class CodeGenerator {
+public:
+  static llvm::Expected<std::unique_ptr<CodeGenerator>> create();
+  ~CodeGenerator();
 
-/// Loop vectorisation for each function's instruction set and what follows it.
-void vectorize(llvm::Module &module, llvm::TargetMachine &target);
+  /// Gives the module the target, with position-independent code; functions carry their own level.
+  void prepare(llvm::Module &module) const;
 
-llvm::Expected<std::string> emitObject(llvm::Module &module, llvm::TargetMachine &target);
+  /// Inlining and scalar optimisation, for any instruction set. Functions must be visible from
+  /// outside or used.
+  void simplify(llvm::Module &module);
 
-/// Vectorizes the module and makes objects of it, on as many threads as the machine has. What is in
-/// which object depends on the module alone. Functions keep their names; local ones may become
-/// visible to the other objects.
-llvm::Expected<std::vector<std::string>> compileInParts(llvm::Module &module);
+  /// Loop vectorisation for each function's instruction set and what follows it.
+  void vectorize(llvm::Module &module);
+
+  llvm::Expected<std::string> emitObject(llvm::Module &module);
+
+private:
+  struct Passes;
+  explicit CodeGenerator(std::unique_ptr<Passes> passes);
+  std::unique_ptr<Passes> passes;
+};
 
 /// Links objects to a shared library that needs at most libc and libm. Everything undefined
 /// beyond them is an error that lists the symbols.
-llvm::Expected<std::string> linkSharedLibrary(llvm::ArrayRef<std::string> objects,
+llvm::Expected<std::string> linkSharedLibrary(llvm::ArrayRef<ObjectFile> objects,
                                               llvm::StringRef name);
 
 } // namespace mpc

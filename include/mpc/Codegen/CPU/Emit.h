@@ -7,6 +7,7 @@
 #include "mpc/Codegen/CUDA/Target.h"
 #include "mpc/Support/WeightStore.h"
 #include "llvm/Support/Error.h"
+#include <functional>
 #include <string>
 
 namespace mpc {
@@ -24,6 +25,12 @@ struct EmitOptions {
   std::string compilerVersion;
   /// Puts the variables' values into the library instead of NAME.safetensors.
   bool embedWeights = false;
+  /// Where compiled functions are kept for the next time; empty: nowhere.
+  std::string cacheFolder;
+  /// Told what is wrong with that folder, which is no error.
+  std::function<void(const llvm::Twine &)> warn;
+  /// Told how many of the functions are compiled, by one thread at a time.
+  std::function<void(size_t done, size_t all)> progress;
 };
 
 /// The names of what emitModule writes, but for example.c.
