@@ -48,20 +48,6 @@ static void lowerToLibm(ModuleOp module) {
   (void)applyOpPatternsGreedily(ops, std::move(patterns));
 }
 
-/// Of the ops that LLVM has no instruction for. Of all ops it would simplify all regions, too,
-/// which takes longer than everything else here and is LLVM's work.
-static void expandArithmetic(ModuleOp module) {
-  SmallVector<Operation *> ops;
-  module.walk([&](Operation *op) {
-    if (isa_and_nonnull<arith::ArithDialect>(op->getDialect()) && !isa<arith::ConstantOp>(op))
-      ops.push_back(op);
-  });
-  RewritePatternSet patterns(module.getContext());
-  arith::populateArithExpandOpsPatterns(patterns);
-  (void)applyOpPatternsGreedily(ops, std::move(patterns),
-                                GreedyRewriteConfig().enableFolding(false));
-}
-
 namespace {
 struct ConvertMpcrtToLLVMPass : mpc::impl::ConvertMpcrtToLLVMBase<ConvertMpcrtToLLVMPass> {
   void runOnModule() override {
@@ -131,7 +117,11 @@ private:
     if (failed(applyPartialConversion(module, flat, std::move(structured))))
       return failure();
 
-    expandArithmetic(module);
+    RewritePatternSet expansions(&getContext());
+    arith::populateArithExpandOpsPatterns(expansions);
+    if (failed(applyPatternsGreedily(module, std::move(expansions),
+                                     GreedyRewriteConfig().enableFolding(false))))
+      return failure();
 
     LowerToLLVMOptions options(&getContext());
     LLVMTypeConverter converter(&getContext(), options);
