@@ -8,7 +8,7 @@
 
 namespace mpc {
 
-/// What structured ops touch, and over how many elements they go, is found once for each op: most
+/// The buffers that structured ops touch, and their extents, are found once for each op: most
 /// ops are asked about by many groups.
 class RowAccesses {
 public:

@@ -3,7 +3,7 @@
 
 #vector = affine_map<(d0) -> (d0)>
 
-// What is inserted is computed in its place.
+// The producer of an inserted slice computes it in its place.
 // CHECK-LABEL: func.func @inserted
 // CHECK-SAME: (%[[X:.*]]: tensor<4xf32>, %[[T:.*]]: tensor<8xf32>)
 // CHECK: %[[PLACE:.*]] = tensor.extract_slice %[[T]][2] [4] [1]
