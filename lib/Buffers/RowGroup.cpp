@@ -13,6 +13,12 @@ using namespace mpc;
 /// A longer row leaves the cache before the next op of the group comes.
 static constexpr int64_t kMaxElementsPerRow = 32768;
 
+/// More ops are another group: one kernel of all of them would save no more memory traffic, and
+/// LLVM's time grows faster than the code of a function. In the conformance cases and benchmarks
+/// the largest has 25; a model with many outputs sums the loss of each of them in one pass over the
+/// rows.
+static constexpr size_t kMostOps = 48;
+
 /// An op behind so many ops that wait finds nothing of the group in the cache.
 static constexpr size_t kMostPostponed = 256;
 
@@ -44,11 +50,8 @@ static unsigned countRowLoops(AffineMap map) {
   return count;
 }
 
-ArrayRef<RowAccesses::Access> RowAccesses::of(linalg::LinalgOp op) {
-  auto [found, isNew] = known.try_emplace(op);
-  SmallVector<Access> &accesses = found->second;
-  if (!isNew)
-    return accesses;
+static SmallVector<RowAccesses::Access> findAccesses(linalg::LinalgOp op) {
+  SmallVector<RowAccesses::Access> accesses;
   for (OpOperand &operand : op->getOpOperands())
     if (isa<MemRefType>(operand.get().getType()))
       accesses.push_back(
@@ -61,6 +64,47 @@ ArrayRef<RowAccesses::Access> RowAccesses::of(linalg::LinalgOp op) {
     if (isa<MemRefType>(value.getType()))
       accesses.push_back({value, memref::skipViewLikeOps(cast<MemrefValue>(value)), 0, false});
   return accesses;
+}
+
+/// How many first loops can count rows that are no columns of what the op sums: each such row would
+/// read memory in strides.
+static unsigned countRowsOfSums(linalg::LinalgOp op) {
+  SmallVector<unsigned> reductions;
+  op.getReductionDims(reductions);
+  unsigned most = op.getNumLoops();
+  for (OpOperand *input : op.getDpsInputOperands()) {
+    AffineMap map = op.getMatchingIndexingMap(input);
+    if (map.getNumResults() == 0)
+      continue;
+    auto last = dyn_cast<AffineDimExpr>(map.getResults().back());
+    if (last && llvm::any_of(reductions, [&](unsigned loop) { return map.isFunctionOfDim(loop); }))
+      most = std::min(most, last.getPosition());
+  }
+  return most;
+}
+
+static RowAccesses::Loops findLoops(linalg::LinalgOp op) {
+  RowAccesses::Loops loops;
+  loops.isOnBuffers = op.hasPureBufferSemantics();
+  if (!loops.isOnBuffers)
+    return loops;
+  for (unsigned loop = 0; loop < op.getNumLoops(); ++loop)
+    loops.extents.push_back(getLoopExtent(op, loop));
+  auto iterators = op.getIteratorTypesArray();
+  auto *firstSum = llvm::find(iterators, utils::IteratorType::reduction);
+  loops.outer = static_cast<unsigned>(firstSum - iterators.begin());
+  loops.sums = firstSum != iterators.end();
+  loops.hasColumns =
+      is_contained(llvm::make_range(firstSum, iterators.end()), utils::IteratorType::parallel);
+  loops.mostRows = countRowsOfSums(op);
+  return loops;
+}
+
+const RowAccesses::Known &RowAccesses::find(linalg::LinalgOp op) {
+  auto [found, isNew] = known.try_emplace(op);
+  if (isNew)
+    found->second = std::make_unique<Known>(Known{findAccesses(op), findLoops(op)});
+  return *found->second;
 }
 
 void RowGroup::Accesses::add(ArrayRef<Access> more) {
@@ -96,30 +140,16 @@ void RowGroup::restore(const State &state) {
   extents = state.extents;
 }
 
-/// Whether rows would be columns of what the op sums: each row would then read memory in strides.
-static bool sumsDownColumns(linalg::LinalgOp op, unsigned loops) {
-  SmallVector<unsigned> reductions;
-  op.getReductionDims(reductions);
-  return llvm::any_of(op.getDpsInputOperands(), [&](OpOperand *input) {
-    AffineMap map = op.getMatchingIndexingMap(input);
-    if (map.getNumResults() == 0)
-      return false;
-    auto last = dyn_cast<AffineDimExpr>(map.getResults().back());
-    return last && last.getPosition() < loops &&
-           llvm::any_of(reductions, [&](unsigned loop) { return map.isFunctionOfDim(loop); });
-  });
-}
-
-std::optional<RowGroup::Rows> RowGroup::countRows(linalg::LinalgOp op, unsigned most) const {
+std::optional<RowGroup::Rows> RowGroup::countRows(const RowAccesses::Loops &op,
+                                                  unsigned most) const {
   Rows rows{most, {}};
-  for (unsigned loop = 0; loop < op.getNumLoops(); ++loop) {
-    auto extent = getLoopExtent(op, loop);
+  for (auto [loop, extent] : llvm::enumerate(op.extents)) {
     if (!extent)
       return std::nullopt;
     if (loop < rows.loops && (ops.empty() || extents[loop] == *extent))
       rows.extents.push_back(*extent);
     else
-      rows.loops = std::min(rows.loops, loop);
+      rows.loops = std::min(rows.loops, static_cast<unsigned>(loop));
     if (loop < rows.loops)
       continue;
     if (!extent->isFixed())
@@ -149,30 +179,29 @@ unsigned RowGroup::countIndependentLoops(ArrayRef<Access> added, unsigned common
 }
 
 bool RowGroup::add(Operation *candidate) {
-  auto op = dyn_cast<linalg::LinalgOp>(candidate);
-  if (!op || !op.hasPureBufferSemantics() || op.getNumLoops() == 0)
+  auto op = ops.size() < kMostOps ? dyn_cast<linalg::LinalgOp>(candidate) : linalg::LinalgOp();
+  if (!op)
     return false;
-  auto iterators = op.getIteratorTypesArray();
-  auto *firstSum = llvm::find(iterators, utils::IteratorType::reduction);
-  const auto outer = static_cast<unsigned>(firstSum - iterators.begin());
-  const bool sums = firstSum != iterators.end();
+  const RowAccesses::Loops &own = known->loopsOf(op);
+  if (!own.isOnBuffers || own.extents.empty())
+    return false;
   // Alone, such an op has a thread for each of the columns that it sums.
-  if (keepsRows &&
-      is_contained(llvm::make_range(firstSum, iterators.end()), utils::IteratorType::parallel))
+  if (keepsRows && own.hasColumns)
     return false;
-  auto rows = countRows(op, std::min(outer, ops.empty() ? mostLoops : loops));
+  auto rows = countRows(own, std::min(own.outer, ops.empty() ? mostLoops : loops));
   if (!rows)
     return false;
   ArrayRef<Access> added = known->of(op);
   if (postponedAccesses.conflictWith(added))
     return false;
   rows->loops = countIndependentLoops(added, rows->loops);
-  if (rows->loops == 0 || sumsDownColumns(op, rows->loops))
+  if (rows->loops == 0 || rows->loops > own.mostRows)
     return false;
-  if (keepsRows && ((!ops.empty() && rows->loops < loops) || (sums && rows->loops < outer) ||
-                    (elementsSummed && rows->elements > 2 * elementsSummed)))
+  if (keepsRows &&
+      ((!ops.empty() && rows->loops < loops) || (own.sums && rows->loops < own.outer) ||
+       (elementsSummed && rows->elements > 2 * elementsSummed)))
     return false;
-  if (sums)
+  if (own.sums)
     elementsSummed = std::max(elementsSummed, rows->elements);
   ops.push_back(candidate);
   members.insert(candidate);

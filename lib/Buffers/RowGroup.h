@@ -8,8 +8,8 @@
 
 namespace mpc {
 
-/// The buffers that structured ops touch are found once for each op: most ops are asked about by
-/// many groups.
+/// The buffers that structured ops touch, and their extents, are found once for each op: most
+/// ops are asked about by many groups.
 class RowAccesses {
 public:
   struct Access {
@@ -18,7 +18,16 @@ public:
     unsigned rowLoops;  ///< first results of the map that are the first loops
     bool writes;
   };
-  llvm::ArrayRef<Access> of(mlir::linalg::LinalgOp op);
+  struct Loops {
+    llvm::SmallVector<std::optional<BatchExtent>> extents;
+    unsigned outer = 0;    ///< loops before the first one that sums
+    unsigned mostRows = 0; ///< first loops that can be rows without being columns of a sum
+    bool sums = false;
+    bool hasColumns = false; ///< a parallel loop stands behind one that sums
+    bool isOnBuffers = false;
+  };
+  llvm::ArrayRef<Access> of(mlir::linalg::LinalgOp op) { return find(op).accesses; }
+  const Loops &loopsOf(mlir::linalg::LinalgOp op) { return find(op).loops; }
   /// Ops are forgotten before they change or go.
   void forget(llvm::ArrayRef<mlir::Operation *> ops) {
     for (mlir::Operation *op : ops)
@@ -26,7 +35,14 @@ public:
   }
 
 private:
-  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<Access>> known;
+  struct Known {
+    llvm::SmallVector<Access> accesses;
+    Loops loops;
+  };
+  const Known &find(mlir::linalg::LinalgOp op);
+
+  // By address, which stays when the map grows.
+  llvm::DenseMap<mlir::Operation *, std::unique_ptr<Known>> known;
 };
 
 /// Ops of one block, in order, that can sink to the last of them and run row by row: their first
@@ -86,9 +102,8 @@ private:
     llvm::SmallVector<BatchExtent> extents; ///< of the loops, and perhaps of more
     int64_t elements = 1;                   ///< in a row
   };
-  /// The rows of at most `most` loops, with the extents of the group's; none if a row would be too
-  /// long.
-  std::optional<Rows> countRows(mlir::linalg::LinalgOp op, unsigned most) const;
+  /// Of at most `most` loops, with the extents of the group's; none if a row would be too long.
+  std::optional<Rows> countRows(const RowAccesses::Loops &op, unsigned most) const;
   /// How many of `common` loops stay rows where the op meets what it or the group touches.
   unsigned countIndependentLoops(llvm::ArrayRef<Access> added, unsigned common) const;
   /// Accesses, by what they are to.

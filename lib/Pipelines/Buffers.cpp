@@ -17,7 +17,7 @@ void mpc::buildBuffersPipeline(OpPassManager &manager, Device device) {
   // Only empties that are inserted into larger tensors (padding, steps of scans) are left for this
   // one. It must run before any folding: a full-size insertion folds away and takes the destination
   // with it.
-  manager.addPass(bufferization::createEmptyTensorEliminationPass());
+  manager.addNestedPass<func::FuncOp>(createPlaceInsertions());
   manager.addPass(bufferization::createOneShotBufferizePass());
   // Copies of a buffer onto itself, dimensions of allocations, equal constants.
   manager.addNestedPass<func::FuncOp>(createCanonicalizerPass());

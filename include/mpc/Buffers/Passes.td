@@ -41,6 +41,26 @@ def SeparateFills : Pass<"mpc-separate-fills", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect", "::mlir::bufferization::BufferizationDialect"];
 }
 
+def PlaceInsertions : Pass<"mpc-place-insertions", "::mlir::func::FuncOp"> {
+  let summary = "what is inserted into a larger tensor is computed there";
+  let description = [{
+    Upstream's elimination of `tensor.empty`, which analyses the whole function, for functions that
+    insert slices (padding, steps of scans) alone: in others mpc-pass-destinations has left nothing to
+    it.
+
+    ```mlir
+    %e = tensor.empty() : tensor<4xf32>
+    %a = linalg.exp ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+    %r = tensor.insert_slice %a into %t[2] [4] [1] : tensor<4xf32> into tensor<8xf32>
+    // becomes
+    %e = tensor.extract_slice %t[2] [4] [1] : tensor<8xf32> to tensor<4xf32>
+    %a = linalg.exp ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+    %r = tensor.insert_slice %a into %t[2] [4] [1] : tensor<4xf32> into tensor<8xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::bufferization::BufferizationDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def LowerConcatenations : PhasePass<"mpc-lower-concatenations", "Buffers"> {
   let summary = "compute parts where their concatenation has them, and copy the others";
   let description = [{
