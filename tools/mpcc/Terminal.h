@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the terminal that a person looks at can do.
+// The abilities of the terminal that a person looks at.
 #ifndef MPC_TOOLS_MPCC_TERMINAL_H
 #define MPC_TOOLS_MPCC_TERMINAL_H
 
