@@ -6,6 +6,7 @@
 #include "lib/Driver/CompileConfig.h"
 #include "lib/Driver/Diagnostics.h"
 #include "lib/Driver/Explain.h"
+#include "lib/Driver/ProgressLine.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mpc/Driver/Compile.h"
 #include "mpc/Driver/ModelState.h"
@@ -22,8 +23,8 @@ namespace mpc {
 class Compilation {
 public:
   explicit Compilation(const CompileOptions &options)
-      : options(options), context(makeRegistry()),
-        diagnostics(context, options.model, options.color, options.quiet) {
+      : options(options), context(makeRegistry()), progress(options.progress),
+        diagnostics(context, options.model, options.color, options.quiet, progress) {
     // A user's message names the place; the op's text would bury it.
     context.printOpOnDiagnostic(false);
     renewMatchBudget();
@@ -67,6 +68,7 @@ private:
 
   const CompileOptions &options;
   mlir::MLIRContext context;
+  ProgressLine progress;
   DiagnosticPrinter diagnostics;
   Explanation explanation;
   mlir::OwningOpRef<mlir::ModuleOp> module;

@@ -300,6 +300,8 @@ ExitCode Compilation::runPhase(Phase phase) {
   PassManager manager(&context);
   manager.enableVerifier(true);
   addPhase(manager, phase, options.pipeline);
+  progress.follow(manager);
+  progress.show("phase " + stringifyPhase(phase));
   if (options.verbose)
     diagnostics.note("phase " + stringifyPhase(phase));
   if (failed(manager.run(*module)))
@@ -448,6 +450,12 @@ ExitCode Compilation::emit() {
   emitOptions.cuda = options.cuda;
   emitOptions.compilerVersion = options.compilerVersion;
   emitOptions.embedWeights = options.embedWeights;
+  emitOptions.cacheFolder = options.cacheFolder;
+  emitOptions.warn = [&](const llvm::Twine &text) { diagnostics.warning(text); };
+  progress.show("phase module");
+  emitOptions.progress = [&](size_t done, size_t all) {
+    progress.show("phase module: " + llvm::Twine(done) + " of " + llvm::Twine(all) + " functions");
+  };
   if (ExitCode code =
           checkOutputs(emitOptions.outputDirectory, listOutputs(name, options.embedWeights));
       code != kExitDone)
@@ -471,6 +479,7 @@ ExitCode Compilation::run() {
     sourceHash = std::async([content = file->getBuffer()] { return Sha256::of(content); });
   if (ExitCode code = runPhases(); code != kExitDone)
     return code;
+  progress.erase();
   if (options.explain == Explain::Json)
     explanation.printJson(llvm::outs());
   else if (options.explain != Explain::Off)

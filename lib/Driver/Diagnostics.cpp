@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Printing of diagnostics.
 #include "lib/Driver/Diagnostics.h"
+#include "lib/Driver/ProgressLine.h"
 #include "mlir/IR/Location.h"
 #include "runtime/untrusted/outlets.h"
 #include "llvm/ADT/StringExtras.h"
@@ -29,11 +30,13 @@ std::string mpc::placeOf(Location loc) {
   return place;
 }
 
-DiagnosticPrinter::DiagnosticPrinter(MLIRContext &context, std::string file, bool color, bool quiet)
-    : file(std::move(file)), color(color), quiet(quiet),
+DiagnosticPrinter::DiagnosticPrinter(MLIRContext &context, std::string file, bool color, bool quiet,
+                                     ProgressLine &progress)
+    : file(std::move(file)), color(color), quiet(quiet), progress(progress),
       handler(&context, [this](Diagnostic &diagnostic) { return handle(diagnostic); }) {}
 
 void DiagnosticPrinter::print(DiagnosticSeverity severity, const Twine &message) {
+  progress.erase();
   auto mode = color ? llvm::ColorMode::Enable : llvm::ColorMode::Disable;
   if (severity == DiagnosticSeverity::Error) {
     ++errors;

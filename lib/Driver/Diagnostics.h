@@ -10,12 +10,16 @@
 
 namespace mpc {
 
+class ProgressLine;
+
 /// Prints MLIR diagnostics in the tools' form; PLACE is the layer path of the location. A message
 /// that is reported twice is printed once. Each is one line, in which the names of the model are
 /// shown (untrusted/outlets.h), never acted upon by a terminal.
 class DiagnosticPrinter {
 public:
-  DiagnosticPrinter(mlir::MLIRContext &context, std::string file, bool color, bool quiet);
+  /// `progress` is erased before each message.
+  DiagnosticPrinter(mlir::MLIRContext &context, std::string file, bool color, bool quiet,
+                    ProgressLine &progress);
 
   /// Prints each error of a list as a message of its own. The text names file and place itself.
   void error(llvm::Error failure);
@@ -30,6 +34,7 @@ private:
 
   std::string file, last;
   bool color, quiet;
+  ProgressLine &progress;
   unsigned errors = 0;
   mlir::ScopedDiagnosticHandler handler;
 };

@@ -4,9 +4,10 @@
 #include "mpc/Training/TrainingOptions.h"
 #include "runtime/untrusted/outlets.h"
 #include "tools/ParseErrors.h"
+#include "tools/mpcc/CacheFolder.h"
+#include "tools/mpcc/Terminal.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
-#include "llvm/Support/Process.h"
 #include "llvm/Support/WithColor.h"
 
 using namespace mpc;
@@ -82,6 +83,9 @@ struct CommandLine {
              cl::desc("Where the initial variables go: beside the library, or into it"));
   MPC_OPTION(std::string, customLoop, "custom-loop", cl::init("on"), cl::value_desc("on|off"),
              cl::desc("Also compile the stages of a custom training loop (NAME_forward, …)"));
+  MPC_OPTION(std::string, cache, "cache", cl::value_desc("DIR"),
+             cl::desc("Where compiled functions are kept for the next time (default: the user's "
+                      "cache folder); empty: nowhere"));
   MPC_OPTION(bool, verbose, "v", cl::desc("Say what is done"));
   MPC_OPTION(bool, quiet, "q", cl::desc("Only errors"));
 #undef MPC_OPTION
@@ -286,11 +290,9 @@ static void takeOptions(const CommandLine &line, CompileOptions &options) {
                                                       : Explain::Layers;
   options.verbose = line.verbose;
   options.quiet = line.quiet;
-}
-
-static bool wantsColor(llvm::StringRef color) {
-  return color == "always" || (color == "auto" && llvm::sys::Process::StandardErrHasColors() &&
-                               !llvm::sys::Process::GetEnv("NO_COLOR"));
+  options.cacheFolder = findCacheFolder(
+      line.cache.getNumOccurrences() ? std::optional<std::string>(line.cache) : std::nullopt);
+  options.progress = !line.quiet && canRewriteLines();
 }
 
 std::optional<CompileOptions> mpc::parseCommandLine(int argc, char **argv, ExitCode &code) {

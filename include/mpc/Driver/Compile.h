@@ -51,6 +51,10 @@ struct CompileOptions {
   bool embedWeights = false;
   bool quiet = false, verbose = false;
   bool color = false;
+  /// Where compiled functions are kept; empty: nowhere.
+  std::string cacheFolder;
+  /// Shows how far a long compilation is, in a line of stderr that is rewritten.
+  bool progress = false;
 };
 
 /// Exit codes of all tools.

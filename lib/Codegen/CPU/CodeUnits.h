@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What code is made of: one function of the module with the constants that it reads.
+// Units of code: one function of the module each, with the constants that it reads.
 #ifndef MPC_LIB_CODEGEN_CPU_CODEUNITS_H
 #define MPC_LIB_CODEGEN_CPU_CODEUNITS_H
 

@@ -154,7 +154,7 @@ llvm::Expected<std::string> UnitCompiler::make(const CodeUnit &unit, llvm::Modul
     return taken.takeError();
   CodeGenerator &generator = **taken;
   generator.prepare(module);
-  // What depends on no instruction set is done once, before kernels are copied for each.
+  // Optimisation that depends on no instruction set is done once, before kernels are copied.
   generator.simplify(module);
   llvm::Function *function = module.getFunction(kOwnName);
   setBaseline(*function);
@@ -205,7 +205,7 @@ llvm::Expected<std::string> UnitCompiler::compile(CodeUnit &unit) {
   return renameSymbols(**object, [&](StringRef name) { return nameInModel(unit, name); });
 }
 
-/// Of a kernel there are several versions, whose loops are vectorised.
+/// A kernel has several versions, whose loops are vectorised.
 static size_t costOf(const CodeUnit &unit, size_t levels) {
   return unit.ops * (unit.isKernel ? 3 * levels : 1);
 }

@@ -11,7 +11,7 @@
 
 using llvm::StringRef;
 
-/// Of the notes, in hexadecimal digits; empty for none.
+/// The build ID among the notes, in hexadecimal digits; empty for none.
 static std::string findBuildId(StringRef notes, size_t alignment) {
   constexpr StringRef owner("GNU\0", 4);
   while (notes.size() >= sizeof(ElfW(Nhdr))) {

@@ -14,7 +14,7 @@ namespace mpc {
 struct IsaLevel {
   uint32_t isa; ///< mpc_rt_isa_t
   llvm::StringRef cpu;
-  /// Of the names of a kernel's versions.
+  /// The end of the names of a kernel's versions.
   llvm::StringRef suffix;
   /// AVX-512 code would otherwise use 256-bit vectors.
   llvm::StringRef vectorWidth;

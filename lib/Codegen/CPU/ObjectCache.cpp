@@ -201,7 +201,7 @@ void ObjectCache::trimPart(unsigned part) {
     if (::fstatat(descriptor, entry->d_name, &about, AT_SYMLINK_NOFOLLOW) != 0 ||
         S_ISDIR(about.st_mode))
       continue;
-    // Of a process that was killed.
+    // A process that was killed left it.
     if (StringRef(entry->d_name).ends_with(kTemporarySuffix)) {
       if (now - about.st_mtime > kHour)
         ::unlinkat(descriptor, entry->d_name, 0);
