@@ -16,7 +16,7 @@
 namespace mpc::keras {
 namespace {
 
-/// Of one tensor: where its padded steps are.
+/// The place of a tensor's padded steps.
 struct Steps {
   enum class Kind {
     None,    ///< there are none: padding changes nothing in it
@@ -123,7 +123,7 @@ Steps computeMask(const LayerConfig &layer, const Node &node, llvm::ArrayRef<Ste
                                                                                         : Steps();
 }
 
-/// What a layer, no model, makes of its arguments.
+/// The results of a layer that is no model.
 Results call(const LayerConfig &layer, const Node &node, const Operands &operands) {
   using Kind = Steps::Kind;
   llvm::ArrayRef<Steps> steps = operands.steps;
@@ -161,7 +161,7 @@ Results call(const LayerConfig &layer, const Node &node, const Operands &operand
   return {steps.size() == 1 && keepsStepsApart(layer, first.rank) ? first : Steps()};
 }
 
-/// What an InputLayer gives, where the user does.
+/// The steps of an Input that the user gives.
 Steps given(const llvm::json::Array *shape) {
   if (!shape || shape->empty())
     return {};
@@ -229,7 +229,7 @@ public:
     order = orderCalls(ordered, ends);
   }
 
-  /// What is known of a tensor; Lost of one without a producer, or of a cycle's: errors elsewhere.
+  /// The steps of a tensor; Lost for one without a producer, or of a cycle's: errors elsewhere.
   Steps read(const TensorRef &tensor) const {
     if (tensor.array)
       return Steps::none();

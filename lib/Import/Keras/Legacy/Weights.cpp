@@ -76,7 +76,7 @@ std::vector<const ModelVariable *> variablesOf(const LayerConfig &layer,
   return result;
 }
 
-/// Of a layer's variables, those that are kernel, recurrent kernel and bias of one recurrence.
+/// Converts a layer's variables that are kernel, recurrent kernel and bias of a recurrence.
 static void convertRecurrences(Hdf5File &file, llvm::StringRef group,
                                llvm::ArrayRef<std::string> names,
                                llvm::ArrayRef<const ModelVariable *> variables) {

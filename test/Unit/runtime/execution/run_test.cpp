@@ -183,7 +183,7 @@ TEST_F(Run, ChecksIndices) {
   EXPECT_TRUE(lastErrorHas("evaluate: batch 0")) << mpc_rt_last_error();
 }
 
-/// Of the third of eight ids: in row 0 of two, whether it is taken, and what is said otherwise.
+/// Asks of each number, the third of eight ids, whether it is taken, and what is said otherwise.
 template <typename Type>
 void expectFloatingIds(mpc_rt_context_t *context, uint32_t entry, Type (*make)(double)) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
