@@ -444,21 +444,13 @@ void LossBuilder::addOutputLosses() {
       function.addMetric(tracker, trackerOf(value));
 }
 
-/// keras.metrics.Mean of all elements that the calls of a layer AddMetric get, without weights.
 void LossBuilder::addAddedMetrics() {
   for (auto &[given, calls] : addedMetrics) {
     Expression e = expression();
-    Value total, count;
-    for (Value values : calls) {
-      Value sum = e.reduceAll(ReduceKind::Sum, values);
-      Value number = e.reduceAll(ReduceKind::Sum, e.onesLike(values));
-      total = total ? e.add(total, sum) : sum;
-      count = count ? e.add(count, number) : number;
-    }
     std::string name = given.str();
     while (function.hasMetric(name))
       name += "_1";
-    function.addMetric(name, {{{"total", total}, {"count", count}}});
+    function.addMetric(name, meanOfCalls(e, calls));
   }
 }
 

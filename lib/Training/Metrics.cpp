@@ -18,6 +18,19 @@ static SmallVector<const MetricEntry *> allMetrics() {
   return entries;
 }
 
+MetricParts mpc::meanOfCalls(Expression &e, ValueRange calls) {
+  Value total, count;
+  auto add = [&](Value &sum, Value values) {
+    Value part = e.reduceAll(ReduceKind::Sum, values);
+    sum = sum ? e.add(sum, part) : part;
+  };
+  for (Value values : calls) {
+    add(total, values);
+    add(count, e.onesLike(values));
+  }
+  return {{{"total", total}, {"count", count}}};
+}
+
 MetricParts mpc::meanOf(MetricInput &in, Value values, Value valuesMask) {
   Expression &e = in.e;
   Value weights = in.weights, outputMask = alignMask(e, in.mask, tensorTypeOf(values).getRank());

@@ -68,6 +68,9 @@ bool takesClasses(const KerasObject &metric);
 /// and of the weights (keras/src/metrics/reduction_metrics.py).
 MetricParts meanOf(MetricInput &input, mlir::Value values, mlir::Value valuesMask = {});
 
+/// keras.metrics.Mean of all elements that the calls of a layer AddMetric get, without weights.
+MetricParts meanOfCalls(Expression &e, mlir::ValueRange calls);
+
 /// Whether buildMetric knows the name, which is canonical.
 bool isKnownMetric(llvm::StringRef name);
 

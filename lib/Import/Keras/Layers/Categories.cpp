@@ -62,8 +62,11 @@ Value importDiscretization(LayerBuilder &b) {
       boundaries.push_back(double(float(*number)));
   if (!x || !array || array->empty() || boundaries.size() != array->size() ||
       int64_t(array->size()) > kMostCategories)
-    return x ? b.error("'bin_boundaries' of Discretization must be a list of numbers; adapt the "
-                       "layer before the model is saved")
+    return x ? b.error(
+                   "'bin_boundaries' of Discretization must be a list of numbers; Keras 2 leaves "
+                   "those of an adapted layer out of the file, and does not load them either: "
+                   "make the layer anew with bin_boundaries=layer.bin_boundaries before the "
+                   "model is saved")
              : x;
   llvm::SmallVector<int64_t> shape(b.shapeOf(x));
   shape.push_back(1);
