@@ -25,8 +25,8 @@ struct LayerGraph {
   std::vector<Arrow> arrows;
 };
 
-/// Of the module's function with layers, before or after the policies are applied; a copy of it is
-/// changed, the module is not. Fails, with an error, where there are no layers any more.
+/// Reads the module's function with layers, before or after the policies are applied; a copy of it
+/// is changed, the module is not. Fails, with an error, where there are no layers any more.
 mlir::FailureOr<LayerGraph> readLayerGraph(mlir::ModuleOp module);
 
 /// The fill of a box that computes in `dtype`; "#rrggbb".

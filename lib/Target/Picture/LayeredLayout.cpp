@@ -55,7 +55,7 @@ bool Layout::rankNodes() {
   for (size_t i = 0; i < nodes.size(); ++i)
     for (size_t upper : above[i])
       places[i].rank = std::max(places[i].rank, places[upper].rank + 1);
-  // What nothing leads to stands right above what it leads to.
+  // A node that nothing leads to stands right above the first that it leads to.
   for (size_t i = nodes.size(); i-- > 0;)
     if (above[i].empty() && !below[i].empty()) {
       size_t lowest = places[below[i][0]].rank;
