@@ -58,18 +58,19 @@ void addActivityLoss(GraphImporter &importer, const LayerConfig &layer, llvm::St
                                     {"l2", layer.config.getNumber("l2").value_or(0.0)}}}};
   RegularizerAttr regularizer = parseRegularizer(
       *output.getContext(), isOwn ? &made : layer.config.get("activity_regularizer"),
-      [&](const llvm::Twine &message) { importer.report(path, message); },
+      [&](const llvm::Twine &message) { importer.report.error(path, message); },
       [&](const llvm::Twine &message) {
-        importer.leaveOut(layer, path, message, /*onlyTraining=*/true);
+        importer.report.leaveOut(layer, path, message, /*onlyTraining=*/true);
       });
   if (!regularizer)
     return;
   if (regularizer.getOrthogonalRows() || regularizer.getOrthogonalColumns())
-    return importer.report(path, "OrthogonalRegularizer of a layer's outputs is not supported; "
+    return importer.report.error(path,
+                                 "OrthogonalRegularizer of a layer's outputs is not supported; "
                                  "supported there are L1, L2 and L1L2; give it to the layer's "
                                  "kernel");
   if (!mlir::isa<mlir::FloatType>(elementTypeOf(output)))
-    return importer.report(path, "an activity regularizer needs a floating output");
+    return importer.report.error(path, "an activity regularizer needs a floating output");
   const double l1 = regularizer.getL1().getValueAsDouble();
   const double l2 = regularizer.getL2().getValueAsDouble();
   if (l1 == 0.0 && l2 == 0.0)
@@ -104,8 +105,8 @@ bool GraphImporter::importCall(const LayerConfig &layer, const Node *node, llvm:
   // Models nested in each other and called twice per level grow exponentially.
   if (++callCount > kMaxCalls) {
     if (callCount == kMaxCalls + 1)
-      report(path,
-             "the model calls layers more than " + llvm::Twine(kMaxCalls) + " times; refused");
+      report.error(path, "the model calls layers more than " + llvm::Twine(kMaxCalls) +
+                             " times; refused");
     return false;
   }
   trainable = isTrainable(layer, trainable);
@@ -115,14 +116,15 @@ bool GraphImporter::importCall(const LayerConfig &layer, const Node *node, llvm:
       for (const auto &[keyword, argument] : node->keywords)
         if (const size_t count = argument.tensors().size(); keyword == "mask" && count > 0) {
           if (count != inputs.size() - count) {
-            report(path, "the nested model is called with " + llvm::Twine(count) + " masks for " +
-                             llvm::Twine(inputs.size() - count) + " tensors");
+            report.error(path, "the nested model is called with " + llvm::Twine(count) +
+                                   " masks for " + llvm::Twine(inputs.size() - count) + " tensors");
             return false;
           }
           // Of numbers each layer inside makes truth values in its own way.
           if (llvm::any_of(inputs.take_back(count),
                            [](Value mask) { return !elementTypeOf(mask).isInteger(1); })) {
-            report(path, "the nested model is called with a mask of numbers; give it one of truth "
+            report.error(path,
+                         "the nested model is called with a mask of numbers; give it one of truth "
                          "values (mask > 0)");
             return false;
           }
@@ -132,7 +134,8 @@ bool GraphImporter::importCall(const LayerConfig &layer, const Node *node, llvm:
         }
     Values ordered = orderInputs(*layer.model, node, inputs);
     if (!llvm::all_of(ordered, [](Value value) { return bool(value); })) {
-      report(path, "the nested model is called with a dictionary that lacks one of its inputs");
+      report.error(path,
+                   "the nested model is called with a dictionary that lacks one of its inputs");
       return false;
     }
     return importModel(*layer.model, path, trainable, ordered, outputs);
@@ -146,8 +149,8 @@ bool GraphImporter::importLayer(const LayerConfig &layer, const Node *node, llvm
   if (unsupported.contains(&layer))
     return false;
   if (!entry || inputs.empty()) {
-    report(path, entry ? "the layer is called without a tensor"
-                       : "unsupported layer class '" + layer.className + "'");
+    report.error(path, entry ? "the layer is called without a tensor"
+                             : "unsupported layer class '" + layer.className + "'");
     return false;
   }
   const bool hasOutputs =
@@ -174,7 +177,7 @@ bool GraphImporter::emitLayer(const LayerConfig &layer, const Node *node, llvm::
   const bool hasOutputs = lb.judgeResults(results);
   // Before masks pass on, which reads the keyword `mask`: a class without that argument refuses it.
   lb.reportUnreadArguments();
-  mlir::StringAttr policy = getPolicy(layer, path);
+  mlir::StringAttr policy = policies.getName(layer, path);
   if (!hasOutputs)
     return false;
   const unsigned count = unsigned(results.size());
@@ -219,7 +222,7 @@ bool GraphImporter::emitLayer(const LayerConfig &layer, const Node *node, llvm::
   if (!lb.refusals.empty())
     op->setAttr(MpcDialect::kRefusesAttr, lb.refusals.getDictionary(builder.getContext()));
   op.getBody().push_back(block.release());
-  markQuantization(op, layer, path, lb.quantization);
+  policies.markQuantization(op, layer, path, lb.quantization);
   for (const auto &[position, i] : llvm::enumerate(computed))
     carried[i] = op.getResult(count + unsigned(position));
   for (unsigned i = 0; i < count; ++i) {
@@ -242,7 +245,7 @@ bool GraphImporter::importComposite(
   for (Value input : inputs)
     block->addArgument(input.getType(), loc);
   LayerBuilder lb(*this, layer, node, path, trainable, inputs, *block);
-  mlir::StringAttr policy = getPolicy(layer, lb.path);
+  mlir::StringAttr policy = policies.getName(layer, lb.path);
   // What opts out of autocast takes its inputs as they are; the op without results keeps its
   // policy.
   const bool autocasts = readFlag(layer.config.get("autocast")).value_or(true);
@@ -252,7 +255,7 @@ bool GraphImporter::importComposite(
                                layer.className, inputs, mlir::ValueRange(), policy, PrecisionAttr(),
                                autocasts, /*casts_integers=*/false);
   op.getBody().push_back(block.release());
-  markQuantization(op, layer, lb.path, "");
+  policies.markQuantization(op, layer, lb.path, "");
   CompositeBuilder composite(*this, lb, builder, inputs,
                              autocasts ? Values(op.getResults()) : Values(inputs));
   const bool hasOutputs = import(composite, outputs);
@@ -273,9 +276,9 @@ bool GraphImporter::importOperation(const LayerConfig &layer, const Node &node,
   llvm::append_range(outputs, b.furtherResults);
   const bool hasOutputs = b.judgeResults(outputs);
   if (b.hasFailed())
-    report(path, b.getError());
+    report.error(path, b.getError());
   else if (!hasOutputs)
-    report(path, "the operation could not be imported");
+    report.error(path, "the operation could not be imported");
   return hasOutputs;
 }
 
@@ -309,8 +312,8 @@ bool GraphImporter::importModel(const ModelConfig &model, llvm::StringRef path, 
 bool GraphImporter::importSequential(const ModelConfig &model, llvm::StringRef path, bool trainable,
                                      llvm::ArrayRef<Value> inputs, Values &outputs) {
   if (model.layers.empty() || inputs.size() > 1) {
-    report(path, model.layers.empty() ? "the Sequential model has no layers"
-                                      : "a Sequential model takes one input tensor");
+    report.error(path, model.layers.empty() ? "the Sequential model has no layers"
+                                            : "a Sequential model takes one input tensor");
     return false;
   }
   llvm::ArrayRef<LayerConfig> layers = model.layers;
@@ -330,7 +333,8 @@ bool GraphImporter::importSequential(const ModelConfig &model, llvm::StringRef p
     layers = layers.drop_front();
   } else if (!value) {
     if (!model.buildShape) {
-      report(path, "the Sequential model has no input shape; add an Input layer, or build the "
+      report.error(path,
+                   "the Sequential model has no input shape; add an Input layer, or build the "
                    "model before saving it");
       return false;
     }
@@ -352,7 +356,7 @@ bool GraphImporter::importSequential(const ModelConfig &model, llvm::StringRef p
     if (!importCall(layer, nullptr, join(path, layer.name), trainable, {value}, results))
       return false;
     if (results.size() != 1) {
-      report(join(path, layer.name), "a layer of a Sequential model must have one output");
+      report.error(join(path, layer.name), "a layer of a Sequential model must have one output");
       return false;
     }
     value = results.front();

@@ -63,10 +63,10 @@ Value CompositeBuilder::addVariable(const VariableRequest &request) {
   YieldOp::create(body, location, argument);
   LayerOp op = LayerOp::create(builder, location, mlir::TypeRange(variable.getType()), own.path,
                                own.layer.className, mlir::ValueRange(), variable,
-                               importer.getPolicyOf(own.layer, own.path), PrecisionAttr(),
+                               importer.policies.getName(own.layer, own.path), PrecisionAttr(),
                                /*autocast=*/true, /*casts_integers=*/false);
   op.getBody().push_back(block.release());
-  importer.markQuantization(op, own.layer, own.path, "");
+  importer.policies.markQuantization(op, own.layer, own.path, "");
   return op.getResult(0);
 }
 
@@ -96,7 +96,7 @@ llvm::SmallVector<Value> CompositeBuilder::call(const LayerConfig &layer, llvm::
 }
 
 llvm::SmallVector<Value> CompositeBuilder::callPart(Part part, llvm::ArrayRef<Given> arguments) {
-  const LayerConfig &config = importer.getPart(own.layer, part.name, [&] {
+  const LayerConfig &config = importer.tree.getPart(own.layer, part.name, [&] {
     LayerConfig made;
     made.className = part.className.str();
     if (part.package.empty())
@@ -112,7 +112,7 @@ llvm::SmallVector<Value> CompositeBuilder::callPart(Part part, llvm::ArrayRef<Gi
       made.buildConfig = llvm::json::Value(llvm::json::Object());
     return made;
   });
-  importer.placeChild(own.layer, config, part.group, part.position);
+  importer.tree.placeChild(own.layer, config, part.group, part.position);
   return call(config, own.path + "/" + part.name.str(), arguments);
 }
 
@@ -136,7 +136,7 @@ Value CompositeBuilder::callWrapped(llvm::StringRef key, Value input) {
   const LayerConfig *wrapped = own.getChild(key);
   if (!wrapped)
     return {};
-  importer.placeChild(own.layer, *wrapped, key);
+  importer.tree.placeChild(own.layer, *wrapped, key);
   llvm::SmallVector<Value> outputs = call(*wrapped, own.path + "/" + wrapped->name, {{"", input}});
   return outputs.size() == 1 ? outputs.front() : Value();
 }
@@ -147,11 +147,11 @@ Value CompositeBuilder::callHeld(llvm::StringRef key, llvm::ArrayRef<Given> argu
   if (!held)
     return {};
   std::string path = own.path + "/" + held->name;
-  if (const GraphImporter::PlacedLayer *shared = importer.findShared(*held)) {
+  if (const PlacedLayer *shared = importer.tree.findShared(*held)) {
     held = shared->layer;
     path = shared->path;
   } else {
-    importer.placeChild(own.layer, *held, key, position);
+    importer.tree.placeChild(own.layer, *held, key, position);
   }
   llvm::SmallVector<Value> outputs = call(*held, path, arguments);
   return outputs.size() == 1 ? outputs.front() : Value();
@@ -207,7 +207,7 @@ bool CompositeBuilder::renewVariable(
   LayerOp op = LayerOp::create(
       outside, location, mlir::TypeRange{variable.getType(), second.getType()}, own.path,
       own.layer.className, mlir::ValueRange(), mlir::ValueRange{variable, second},
-      importer.getPolicyOf(own.layer, own.path), PrecisionAttr(), /*autocast=*/false,
+      importer.policies.getName(own.layer, own.path), PrecisionAttr(), /*autocast=*/false,
       /*casts_integers=*/false);
   op.getBody().push_back(block.release());
   reader->replaceUsesOfWith(variable, op.getResult(0));

@@ -20,9 +20,9 @@ Value GraphImporter::importArray(const llvm::json::Object &array, llvm::StringRe
   if (elements && !elements.empty())
     return ConstantOp::create(builder, mlir::NameLoc::get(builder.getStringAttr(path)),
                               llvm::cast<mlir::ElementsAttr>(elements));
-  report(path,
-         "a constant array is passed that is empty or not readable; expected numbers or truth "
-         "values of equal rows, in a dtype that mpc has");
+  report.error(
+      path, "a constant array is passed that is empty or not readable; expected numbers or truth "
+            "values of equal rows, in a dtype that mpc has");
   return {};
 }
 
@@ -103,7 +103,7 @@ private:
     ++calls[number].waiting;
   }
   void complain(const std::string &place, const llvm::Twine &message) {
-    importer.report(place, message);
+    importer.report.error(place, message);
     good = false;
   }
 

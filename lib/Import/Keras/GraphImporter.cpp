@@ -44,43 +44,12 @@ bool hasStatefulLayer(const ModelConfig &model) {
 
 } // namespace
 
-GraphImporter::GraphImporter(mlir::MLIRContext &context, llvm::StringRef fileName,
-                             const ImportOptions &options,
+GraphImporter::GraphImporter(mlir::MLIRContext &context, const ModelConfig &model,
+                             llvm::StringRef fileName, const ImportOptions &options,
                              const std::map<std::string, std::string> &vocabularies)
-    : context(context), fileName(fileName), options(options), vocabularies(vocabularies),
+    : report(fileName, options.readWeights), tree(model, report, vocabularies),
+      policies(context, options.policy, report), context(context), model(model), options(options),
       builder(&context), location(mlir::FileLineColLoc::get(&context, fileName, 0, 0)) {}
-
-void GraphImporter::report(llvm::StringRef path, const llvm::Twine &message) {
-  failed = true;
-  errors =
-      llvm::joinErrors(std::move(errors),
-                       inputError(path.empty() ? fileName : fileName + ":" + path.str(), message));
-}
-
-/// Keras names a layer's group after its class, counted within its container
-/// (keras/src/saving/saving_lib.py, _save_container_state).
-void GraphImporter::index(const ModelConfig &model, llvm::StringRef path, llvm::StringRef group) {
-  llvm::StringMap<unsigned> used;
-  for (const auto &[position, layer] : llvm::enumerate(model.layers)) {
-    order[&layer] = {unsigned(order.size())};
-    if (layer.sharedObject)
-      sharedLayers.try_emplace(*layer.sharedObject, PlacedLayer{&layer, join(path, layer.name)});
-    const bool omitted = model.kind == ModelConfig::Kind::Sequential && position == 0 &&
-                         layer.className == "InputLayer";
-    if (omitted || isOperation(layer))
-      continue;
-    const LayerEntry *entry = findLayer(layer);
-    std::string name =
-        snakeCase(entry && !entry->pythonName.empty() ? llvm::StringRef(entry->pythonName)
-                                                      : llvm::StringRef(layer.className));
-    const unsigned count = used[name]++;
-    if (count)
-      name += "_" + std::to_string(count);
-    groups[&layer] = join(group, "layers/" + name);
-    if (layer.model)
-      index(*layer.model, join(path, layer.name), groups[&layer]);
-  }
-}
 
 /// What to do instead of a layer class of Keras that is not supported.
 static llvm::StringRef adviceFor(llvm::StringRef className) {
@@ -104,7 +73,7 @@ void GraphImporter::reportUnsupported(const ModelConfig &model, llvm::StringRef 
   for (const LayerConfig &layer : model.layers) {
     const std::string place = join(path, layer.name);
     auto refuse = [&](const llvm::Twine &message) {
-      report(place, message);
+      report.error(place, message);
       unsupported.insert(&layer);
     };
     if (isTensorFlowClass(layer.className)) {
@@ -136,7 +105,8 @@ void GraphImporter::reportUnsupported(const ModelConfig &model, llvm::StringRef 
       else
         refuse("unsupported layer class '" + name + "'; " + adviceFor(name));
     } else {
-      reportUnknownArguments(layer, [&](const llvm::Twine &message) { report(place, message); });
+      reportUnknownArguments(layer,
+                             [&](const llvm::Twine &message) { report.error(place, message); });
     }
   }
 }
@@ -169,9 +139,7 @@ bool GraphImporter::leavesMaskedStepsOut(const ModelConfig &model) {
   });
 }
 
-mlir::OwningOpRef<mlir::ModuleOp> GraphImporter::run(const ModelConfig &model,
-                                                     llvm::StringRef moduleName) {
-  index(model, "", "");
+mlir::OwningOpRef<mlir::ModuleOp> GraphImporter::run(llvm::StringRef moduleName) {
   reportUnsupported(model, "");
 
   mlir::OwningOpRef<mlir::ModuleOp> module = mlir::ModuleOp::create(builder, location, moduleName);
@@ -190,15 +158,15 @@ mlir::OwningOpRef<mlir::ModuleOp> GraphImporter::run(const ModelConfig &model,
     for (const auto &[key, input] : llvm::zip_equal(model.inputs.keys, model.inputs.items))
       if (input.kind == Argument::Kind::Tensor)
         inputKeys[input.tensor.layer] = key;
-  if (!importModel(model, "", /*trainable=*/true, {}, outputs) && !failed)
-    report("", "the model could not be imported"); // every failure reports; this one did not
-  if (outputs.empty() && !failed)
-    report("", "the model has no outputs");
+  if (!importModel(model, "", /*trainable=*/true, {}, outputs) && !report.hasErrors())
+    report.error("", "the model could not be imported"); // every failure reports; this one did not
+  if (outputs.empty() && !report.hasErrors())
+    report.error("", "the model has no outputs");
   for (const auto &[name, shape] : options.inputShapes)
-    if (!closedInputs.count(name) && !failed)
-      report("", "--input-shape=" + llvm::Twine(name) + ": the model has no such input; it has " +
-                     llvm::join(inputNames, ", "));
-  if (failed)
+    if (!closedInputs.count(name) && !report.hasErrors())
+      report.error("", "--input-shape=" + llvm::Twine(name) +
+                           ": the model has no such input; it has " + llvm::join(inputNames, ", "));
+  if (report.hasErrors())
     return {};
   outputsAreDictionary = model.outputs.kind == Argument::Kind::Dict &&
                          llvm::all_of(model.outputs.items, [](const Argument &item) {
@@ -218,14 +186,6 @@ mlir::OwningOpRef<mlir::ModuleOp> GraphImporter::run(const ModelConfig &model,
 
 // ---- What layers ask of the graph
 // ----------------------------------------------------------------
-
-const std::string *GraphImporter::findVocabulary(const LayerConfig &layer) const {
-  auto group = groups.find(&layer);
-  if (group == groups.end())
-    return nullptr;
-  auto found = vocabularies.find("assets/" + group->second + "/vocabulary.txt");
-  return found == vocabularies.end() ? nullptr : &found->second;
-}
 
 bool GraphImporter::limitInput(Value input, int64_t limit) {
   auto argument = llvm::dyn_cast<mlir::BlockArgument>(input);

@@ -5,6 +5,8 @@
 #define MPC_LIB_IMPORT_KERAS_GRAPHIMPORTER_H
 
 #include "LayerBuilder.h"
+#include "LayerPolicies.h"
+#include "LayerTree.h"
 #include "Legacy/SymbolicIntegers.h"
 #include "Quantization/KernelQuantizer.h"
 #include "mpc/Import/Keras/Import.h"
@@ -24,11 +26,6 @@
 namespace mpc::keras {
 
 class CompositeBuilder;
-
-/// The path of `name` inside `container`, which is empty for the model.
-inline std::string join(llvm::StringRef container, llvm::StringRef name) {
-  return container.empty() ? name.str() : (container + "/" + name).str();
-}
 
 /// A variable of the model, once for all calls of its layer.
 struct ModelVariable {
@@ -72,35 +69,22 @@ struct ModelVariable {
 class GraphImporter {
 public:
   /// `vocabularies`: Archive::vocabularies.
-  GraphImporter(mlir::MLIRContext &context, llvm::StringRef fileName, const ImportOptions &options,
+  GraphImporter(mlir::MLIRContext &context, const ModelConfig &model, llvm::StringRef fileName,
+                const ImportOptions &options,
                 const std::map<std::string, std::string> &vocabularies);
 
   /// The module, or null when errors were reported.
-  mlir::OwningOpRef<mlir::ModuleOp> run(const ModelConfig &model, llvm::StringRef moduleName);
+  mlir::OwningOpRef<mlir::ModuleOp> run(llvm::StringRef moduleName);
+
+  ImportReport report;
+  LayerTree tree;
+  LayerPolicies policies;
 
   /// In Keras's order (Model.variables); valid after run.
   llvm::ArrayRef<ModelVariable> getVariables() const { return variables; }
   llvm::ArrayRef<std::string> getOutputNames() const { return outputNames; }
   /// The user's structure of outputs is one dictionary of tensors.
   bool hasDictionaryOfOutputs() const { return outputsAreDictionary; }
-  /// Group of each layer in the weight file, for counting its variables.
-  const llvm::MapVector<const LayerConfig *, std::string> &getGroups() const { return groups; }
-  /// A layer, then the layer that holds it in its config (a wrapper, an attention), and so on.
-  llvm::SmallVector<const LayerConfig *, 4> getContainers(const LayerConfig *layer) const;
-  llvm::Error takeErrors() { return std::move(errors); }
-  /// A layer of which mpc has only what it does at inference.
-  void noteInferenceOnly(llvm::StringRef path, llvm::StringRef className) {
-    std::string text = (path + " (" + className + ")").str();
-    if (inferenceOnly.empty() || inferenceOnly.back() != text)
-      inferenceOnly.push_back(std::move(text));
-  }
-  llvm::ArrayRef<std::string> getInferenceOnly() const { return inferenceOnly; }
-  void warn(const llvm::Twine &message) { warnings.push_back(message.str()); }
-  llvm::ArrayRef<std::string> getWarnings() const { return warnings; }
-
-  void report(llvm::StringRef path, const llvm::Twine &message);
-  void leaveOut(const LayerConfig &layer, llvm::StringRef path, const llvm::Twine &message,
-                bool onlyTraining);
 
   /// The variable `request` of `layer`, made on the first call; null after an error.
   mlir::Value getVariable(const LayerBuilder &builder, const VariableRequest &request);
@@ -111,34 +95,10 @@ public:
   void listFirst(mlir::Value current, const LayerConfig &wrapper);
   /// Whether `current` is the value of a variable that inference renews, too.
   bool isStateful(mlir::Value current) const;
-  /// What the layer wrote beside the weights; null where it wrote nothing.
-  const std::string *findVocabulary(const LayerConfig &layer) const;
   /// Bounds the numbers of a model input; of other values nothing is checked, and this is false.
   bool limitInput(mlir::Value input, int64_t limit);
-  /// The part `name` of a layer that its config does not hold, made on the first call.
-  const LayerConfig &getPart(const LayerConfig &parent, llvm::StringRef name,
-                             llvm::function_ref<LayerConfig()> make);
   /// The value that the next call reads of a layer's variable; null when it has no such variable.
   mlir::Value findVariable(const LayerConfig &layer, llvm::StringRef name) const;
-  mlir::StringAttr getPolicyOf(const LayerConfig &layer, llvm::StringRef path) {
-    return getPolicy(layer, path);
-  }
-  /// The policy that a layer of this path has: the option's, else the file's.
-  const DTypePolicy &getDecidedPolicy(const LayerConfig &layer, llvm::StringRef path);
-  /// Nothing after an error. `forms`: the modes that the layer's class has; `isWhole`: the layer
-  /// has an mpc.layer of its own.
-  std::optional<Quantization> decideQuantization(const LayerConfig &layer, llvm::StringRef path,
-                                                 llvm::ArrayRef<QuantizationMode> forms,
-                                                 bool isWhole);
-  /// Tells mpc-apply-policy how the body was imported: with this quantization mode, or none.
-  void markQuantization(LayerOp op, const LayerConfig &layer, llvm::StringRef path,
-                        llvm::StringRef mode);
-  /// Lets another config stand for the same layer: its weights are those of `layer`.
-  void placeTwin(const LayerConfig &layer, const LayerConfig &twin);
-  void setPolicyOf(const LayerConfig &layer, mlir::StringAttr policy) { policies[&layer] = policy; }
-  /// Whether Keras counts the layer's variables as trainable, and BatchNormalization uses the
-  /// batch's statistics: parts that a layer makes follow it (`holder`), others say it themselves.
-  static bool isTrainable(const LayerConfig &layer, bool holder);
   /// Imports the call of a part: `node` says how `inputs` are its arguments.
   bool importPart(const LayerConfig &part, const Node &node, llvm::StringRef path, bool trainable,
                   llvm::ArrayRef<mlir::Value> inputs, llvm::SmallVector<mlir::Value> &outputs) {
@@ -151,24 +111,6 @@ public:
   /// The mask (i1) that a value of @forward carries; null without one.
   mlir::Value getMask(mlir::Value value) const { return masks.lookup(value); }
   void setMask(mlir::Value value, mlir::Value mask) { masks[value] = mask; }
-  /// The layer in `config[key]` (element `index` of a list) of a layer; parsed once and then given
-  /// to `adjust`. Null after an error.
-  const LayerConfig *getChild(const LayerConfig &layer, llvm::StringRef path, llvm::StringRef key,
-                              std::optional<unsigned> index = std::nullopt,
-                              llvm::function_ref<void(LayerConfig &)> adjust = {});
-  /// Gives a layer inside another one its place in the order of variables and in the weight file:
-  /// `group` below that of `parent`. `position`: its number among the layers that `parent` makes,
-  /// whose variables follow the parent's own; 0: they stand among these, as they are made.
-  void placeChild(const LayerConfig &parent, const LayerConfig &child, llvm::StringRef group,
-                  unsigned position = 0);
-  /// A layer of the model, and its path.
-  struct PlacedLayer {
-    const LayerConfig *layer;
-    std::string path;
-  };
-  /// The layer of the model that is the same object as `child`, an entry in another layer's config;
-  /// null where `child` is a layer of its own.
-  const PlacedLayer *findShared(const LayerConfig &child) const;
   /// The call of a layer that is no model (importCall's part): one mpc.layer, unless the class says
   /// otherwise. Wrappers call it for layers inside them.
   bool importLayer(const LayerConfig &layer, const Node *node, llvm::StringRef path, bool trainable,
@@ -202,13 +144,6 @@ public:
 private:
   using Values = llvm::SmallVector<mlir::Value>;
   class FunctionalGraph;
-  /// In the order of variables: the number of a layer of the model, then of one that it made, and
-  /// so on.
-  using Place = llvm::SmallVector<unsigned, 3>;
-
-  void index(const ModelConfig &model, llvm::StringRef path, llvm::StringRef group);
-  /// Gives all layers of a model inside a layer that layer's place in the order of variables.
-  void placeLayers(const ModelConfig &model, const LayerConfig &holder, const Place &position);
   void reportUnsupported(const ModelConfig &model, llvm::StringRef path);
   /// Whether masked steps behind the others change no result: every layer that sees steps leaves
   /// them out, or computes each by itself.
@@ -247,10 +182,6 @@ private:
   mlir::Value makeInputLayer(const LayerConfig &layer, llvm::StringRef path, mlir::Value value,
                              mlir::Type elementType, llvm::StringRef dtype);
   PrecisionAttr makePrecision(mlir::Type compute, llvm::StringRef rule);
-  /// The policy of the layer as mpc.layer spells it; null for the default.
-  mlir::StringAttr getPolicy(const LayerConfig &layer, llvm::StringRef path);
-  /// The same as a value; float32 without one and after an error.
-  const DTypePolicy &getFilePolicy(const LayerConfig &layer, llvm::StringRef path);
 
   mlir::BlockArgument addArgument(mlir::RankedTensorType type, llvm::StringRef attributeName,
                                   mlir::Attribute attribute);
@@ -270,32 +201,20 @@ private:
   void declareVariables(mlir::ModuleOp module);
 
   mlir::MLIRContext &context;
-  const std::string fileName;
+  const ModelConfig &model;
   const ImportOptions &options;
-  const std::map<std::string, std::string> &vocabularies;
   llvm::SmallPtrSet<const LayerConfig *, 4> unsupported; ///< reported before the walk
   std::set<std::string> closedInputs; ///< names in options.inputShapes that inputs have
-  llvm::Error errors = llvm::Error::success();
-  bool failed = false;
-  std::vector<std::string> inferenceOnly;
-  std::vector<std::string> warnings;
-  bool modelIsTrainable = true;   ///< false: no variable is, whatever layers say
-  bool masksCoverPadding = false; ///< leavesMaskedStepsOut, and there are masks
+  bool modelIsTrainable = true;       ///< false: no variable is, whatever layers say
+  bool masksCoverPadding = false;     ///< leavesMaskedStepsOut, and there are masks
   bool keepsBatch = false; ///< inputs keep a batch that the file fixes: some layer is stateful
   mlir::OpBuilder builder;
   mlir::Location location;
   mlir::func::FuncOp forward;
   mlir::Block *body = nullptr;
 
-  llvm::DenseMap<const LayerConfig *, Place> order; ///< depth first, as Model.variables
-  std::map<int64_t, PlacedLayer> sharedLayers;      ///< by LayerConfig::sharedObject
-  llvm::DenseMap<const LayerConfig *, const LayerConfig *> parents; ///< of layers inside layers
-  llvm::MapVector<const LayerConfig *, std::string> groups;
-  llvm::DenseMap<const LayerConfig *, mlir::StringAttr> policies;
-  llvm::DenseMap<const LayerConfig *, std::unique_ptr<DTypePolicy>> filePolicies, decidedPolicies;
   std::vector<ModelVariable> variables;
   llvm::DenseMap<const LayerConfig *, llvm::SmallVector<unsigned, 2>> variablesOf;
-  std::map<std::pair<const LayerConfig *, std::string>, std::unique_ptr<LayerConfig>> children;
   llvm::DenseMap<mlir::Value, mlir::Value> masks; ///< `_keras_mask` of values of @forward
   uint64_t callCount = 0;
   llvm::SmallVector<std::string> inputNames, outputNames;

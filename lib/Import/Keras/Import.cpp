@@ -145,7 +145,7 @@ void recordPlaces(const GraphImporter &importer, ImportedModel &model) {
     if (!variable.copy.empty())
       model.datasets.emplace(variable.copy, variable.path);
   }
-  for (const auto &[layer, group] : importer.getGroups())
+  for (const auto &[layer, group] : importer.tree.getGroups())
     model.groups.emplace(group, layer->name);
 }
 
@@ -274,13 +274,12 @@ llvm::Expected<ImportedModel> importKeras(llvm::MemoryBufferRef file, const Impo
   ImportOptions withValues = options;
   withValues.readWeights =
       options.weights || (options.readWeights && sniffContent(file.getBuffer()) != FileKind::Json);
-  GraphImporter importer(context, fileName, withValues, read->archive.vocabularies);
+  GraphImporter importer(context, *config, fileName, withValues, read->archive.vocabularies);
   model.name = config->name;
-  model.module =
-      importer.run(*config, options.moduleName.empty() ? config->name : options.moduleName);
-  if (llvm::Error errors = importer.takeErrors())
+  model.module = importer.run(options.moduleName.empty() ? config->name : options.moduleName);
+  if (llvm::Error errors = importer.report.takeErrors())
     return std::move(errors);
-  llvm::append_range(model.warnings, importer.getWarnings());
+  llvm::append_range(model.warnings, importer.report.getWarnings());
   model.outputNames.assign(importer.getOutputNames().begin(), importer.getOutputNames().end());
   model.outputsAreDictionary = importer.hasDictionaryOfOutputs();
   int64_t outputs = 0;
@@ -298,7 +297,7 @@ llvm::Expected<ImportedModel> importKeras(llvm::MemoryBufferRef file, const Impo
   if (errors)
     return std::move(errors);
   startOthers(importer, model);
-  model.inferenceOnly = importer.getInferenceOnly().vec();
+  model.inferenceOnly = importer.report.getInferenceOnly().vec();
   if (!read->isLegacy)
     model.configText = std::move(read->config);
   model.config = std::move(*object);

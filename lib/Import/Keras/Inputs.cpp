@@ -107,8 +107,8 @@ bool GraphImporter::closeShape(llvm::StringRef path, llvm::StringRef name,
       shape[axis] = extents[axis - 1];
     }
     if (!fits) {
-      report(path, "--input-shape gives the extents " + printShape(extents) +
-                       " behind the batch; they must fit the input's shape " + declared);
+      report.error(path, "--input-shape gives the extents " + printShape(extents) +
+                             " behind the batch; they must fit the input's shape " + declared);
       return false;
     }
   }
@@ -126,7 +126,8 @@ bool GraphImporter::closeShape(llvm::StringRef path, llvm::StringRef name,
   for (const auto &[other, extents] : options.inputShapes)
     if (!closedInputs.count(other))
       others += (others.empty() ? "; --input-shape was given for " : ", ") + other;
-  report(path, "the input has the shape " + declared +
+  report.error(path,
+               "the input has the shape " + declared +
                    "; only the batch may be unknown in a compiled model: say the other extents, "
                    "for example --input-shape=" +
                    name + ":" + example +
@@ -140,7 +141,8 @@ bool GraphImporter::closeShape(llvm::StringRef path, llvm::StringRef name,
 Value GraphImporter::importInput(const LayerConfig &layer, llvm::StringRef path, Value outer) {
   for (llvm::StringRef flag : {"sparse", "ragged"})
     if (readFlag(layer.config.get(flag)).value_or(false)) {
-      report(path, llvm::Twine(flag) + " inputs are not supported; give the model dense tensors");
+      report.error(path,
+                   llvm::Twine(flag) + " inputs are not supported; give the model dense tensors");
       return {};
     }
   llvm::StringRef dtype = "float32";
@@ -152,15 +154,15 @@ Value GraphImporter::importInput(const LayerConfig &layer, llvm::StringRef path,
   mlir::Type elementType = importedType(builder, dtype);
   std::optional<llvm::SmallVector<int64_t>> shape = declaredShape(layer);
   if (!elementType || !shape) {
-    report(path, !shape ? "the InputLayer has no readable 'batch_shape'"
-                        : "inputs of dtype '" + dtype.str() + "' are not supported");
+    report.error(path, !shape ? "the InputLayer has no readable 'batch_shape'"
+                              : "inputs of dtype '" + dtype.str() + "' are not supported");
     return {};
   }
   // The batch is free at run time, also where the file fixes it, unless states depend on it.
   if (!keepsBatch)
     shape->front() = mlir::ShapedType::kDynamic;
   if (llvm::is_contained(*shape, 0)) {
-    report(path, "the input has the shape " + printShape(*shape) + " and so no elements");
+    report.error(path, "the input has the shape " + printShape(*shape) + " and so no elements");
     return {};
   }
   if (!outer) {
@@ -170,8 +172,8 @@ Value GraphImporter::importInput(const LayerConfig &layer, llvm::StringRef path,
       return {};
     auto type = mlir::RankedTensorType::get(*shape, elementType);
     if (!isAddressable(type)) {
-      report(path, "a row of the input, of shape " + printShape(*shape) +
-                       ", has more than 2^47 bytes; no memory holds that");
+      report.error(path, "a row of the input, of shape " + printShape(*shape) +
+                             ", has more than 2^47 bytes; no memory holds that");
       return {};
     }
     outer = body->insertArgument(unsigned(inputNames.size()), type,
@@ -190,9 +192,9 @@ Value GraphImporter::importInput(const LayerConfig &layer, llvm::StringRef path,
       if (mlir::ShapedType::isDynamic(extent))
         extent = actual;
   if (tensorTypeOf(outer).getShape() != llvm::ArrayRef(*shape)) {
-    report(path, "the nested model is called with a tensor of shape " +
-                     printShape(tensorTypeOf(outer).getShape()) + "; its input has " +
-                     printShape(*shape));
+    report.error(path, "the nested model is called with a tensor of shape " +
+                           printShape(tensorTypeOf(outer).getShape()) + "; its input has " +
+                           printShape(*shape));
     return {};
   }
   // A nested model casts what it is given, integers too, to the declared dtype.

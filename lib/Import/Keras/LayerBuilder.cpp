@@ -24,14 +24,14 @@ LayerBuilder::LayerBuilder(LayerBuilder &parent, const LayerConfig &layer, llvm:
                            llvm::StringRef group, llvm::ArrayRef<Value> inputs)
     : ValueBuilder(parent.builder, parent.location), layer(layer), path(parent.path),
       importer(parent.importer), root(parent.root), call(nullptr),
-      trainable(parent.importer.isTrainable(layer, parent.trainable)), body(parent.body),
-      inputs(inputs), scope(scope), group(&layer == &parent.layer ? group : "") {
-  importer.placeChild(parent.layer, layer, group);
+      trainable(keras::isTrainable(layer, parent.trainable)), body(parent.body), inputs(inputs),
+      scope(scope), group(&layer == &parent.layer ? group : "") {
+  importer.tree.placeChild(parent.layer, layer, group);
 }
 
 Value LayerBuilder::error(const llvm::Twine &message) {
   root.failed = true;
-  importer.report(path, message);
+  importer.report.error(path, message);
   return {};
 }
 
@@ -285,19 +285,19 @@ Value LayerBuilder::bindOperand(Value value) {
 }
 
 const LayerConfig *LayerBuilder::getChild(llvm::StringRef key, std::optional<unsigned> index) {
-  const LayerConfig *child = importer.getChild(layer, path, key, index);
+  const LayerConfig *child = importer.tree.getChild(layer, path, key, index);
   if (!child)
     root.failed = true;
   return child;
 }
 
 mlir::StringAttr LayerBuilder::getPolicyOf(const LayerConfig &other) {
-  return importer.getPolicyOf(other, path);
+  return importer.policies.getName(other, path);
 }
 
 bool LayerBuilder::computesAs(const LayerConfig &other) {
-  return importer.getDecidedPolicy(layer, path).getComputeDType() ==
-         importer.getDecidedPolicy(other, path).getComputeDType();
+  return importer.policies.getDecided(layer, path).getComputeDType() ==
+         importer.policies.getDecided(other, path).getComputeDType();
 }
 
 Value LayerBuilder::getOperandOf(Value argument) const {
@@ -316,26 +316,28 @@ Value LayerBuilder::addVariable(const VariableRequest &request) {
 
 Quantization LayerBuilder::getQuantization(llvm::ArrayRef<QuantizationMode> forms) {
   std::optional<Quantization> decided =
-      importer.decideQuantization(layer, path, forms, /*isWhole=*/&root == this);
+      importer.policies.decideQuantization(layer, path, forms, /*isWhole=*/&root == this);
   if (!decided) {
     root.failed = true;
     return {};
   }
   if (*decided)
-    root.quantization = importer.getDecidedPolicy(layer, path).getQuantizationModeName().str();
+    root.quantization = importer.policies.getDecided(layer, path).getQuantizationModeName().str();
   return *decided;
 }
 
 mpc_rt_dtype_t LayerBuilder::getVariableDType() {
   return llvm::StringSwitch<mpc_rt_dtype_t>(
-             importer.getDecidedPolicy(layer, path).getVariableDType())
+             importer.policies.getDecided(layer, path).getVariableDType())
       .Case("float16", MPC_RT_FLOAT16)
       .Case("bfloat16", MPC_RT_BFLOAT16)
       .Case("float64", MPC_RT_FLOAT64)
       .Default(MPC_RT_FLOAT32);
 }
 
-const std::string *LayerBuilder::findVocabulary() const { return importer.findVocabulary(layer); }
+const std::string *LayerBuilder::findVocabulary() const {
+  return importer.tree.findVocabulary(layer);
+}
 
 void LayerBuilder::updateVariable(Value variable, Value value) { root.updates[variable] = value; }
 
@@ -362,7 +364,7 @@ bool LayerBuilder::limitIndices(Value indices, int64_t limit) {
 
 Value LayerBuilder::getRandomState() { return root.bindOperand(importer.getRandomState()); }
 void LayerBuilder::setInferenceOnly(llvm::StringRef what) {
-  importer.noteInferenceOnly(path, what.empty() ? llvm::StringRef(layer.className) : what);
+  importer.report.noteInferenceOnly(path, what.empty() ? llvm::StringRef(layer.className) : what);
 }
 int64_t LayerBuilder::takeRandomStream() { return importer.takeRandomStream(); }
 

@@ -103,12 +103,12 @@ llvm::Error takeWeights(WeightFile &file, llvm::StringRef fileName, const GraphI
   llvm::SmallSetVector<const LayerConfig *, 4> secretlyQuantized;
   llvm::SmallVector<std::pair<const ModelVariable *, StoredTensor *>> integers;
   auto findHolder = [&](const LayerConfig *layer) -> const LayerConfig * {
-    const LayerConfig *holder = importer.getContainers(layer).back();
+    const LayerConfig *holder = importer.tree.getContainers(layer).back();
     return holder == layer ? nullptr : holder;
   };
 
   llvm::StringMap<uint64_t> expected; // group to number of variables
-  for (const auto &[layer, group] : importer.getGroups())
+  for (const auto &[layer, group] : importer.tree.getGroups())
     if (!layer->model)
       expected[group] = 0;
   for (const ModelVariable &variable : importer.getVariables()) {
@@ -141,7 +141,7 @@ llvm::Error takeWeights(WeightFile &file, llvm::StringRef fileName, const GraphI
       takeTensor(*variable, variable->dataset, *tensor, report, model);
   }
   // Keras, too, refuses a layer whose group holds another number of variables.
-  for (const auto &[layer, group] : importer.getGroups()) {
+  for (const auto &[layer, group] : importer.tree.getGroups()) {
     if (layer->model)
       continue;
     const uint64_t count = expected.lookup(group);

@@ -57,31 +57,20 @@ static InitializerAttr readInitializer(mlir::MLIRContext &context, const llvm::j
 
 /// The dataset of the weight file; empty: none holds the variable.
 std::string GraphImporter::placeInFile(const LayerBuilder &lb, const VariableRequest &request) {
-  auto group = groups.find(&lb.layer);
-  if (group == groups.end() || request.stateful || request.derived)
+  const std::string *group = tree.findGroup(lb.layer);
+  if (!group || request.stateful || request.derived)
     return "";
   std::string number = request.nameInFile.str();
   if (number.empty())
     number = std::to_string(request.firstInFile +
                             llvm::count_if(variablesOf.lookup(&lb.layer),
                                            [&](unsigned own) { return !variables[own].derived; }));
-  return group->second + (lb.group.empty() ? "" : "/" + lb.group) + "/vars/" + number;
-}
-
-/// An initializer, regularizer or constraint of the model's author. Where the file has the weights
-/// a prediction needs none; without it the layer cannot be trained as it was (`onlyTraining`).
-void GraphImporter::leaveOut(const LayerConfig &layer, llvm::StringRef path,
-                             const llvm::Twine &message, bool onlyTraining) {
-  if (!options.readWeights)
-    return report(path, message);
-  warn(path + ": " + message + "; it is left out, and the weights are the file's");
-  if (onlyTraining)
-    noteInferenceOnly(path, layer.className);
+  return *group + (lb.group.empty() ? "" : "/" + lb.group) + "/vars/" + number;
 }
 
 ModelVariable GraphImporter::makeVariable(const LayerBuilder &lb, const VariableRequest &request,
                                           mlir::RankedTensorType type) {
-  auto complain = [&](const llvm::Twine &message) { report(lb.path, message); };
+  auto complain = [&](const llvm::Twine &message) { report.error(lb.path, message); };
   ModelVariable variable;
   variable.layer = &lb.layer;
   variable.layerPath = lb.path;
@@ -102,10 +91,10 @@ ModelVariable GraphImporter::makeVariable(const LayerBuilder &lb, const Variable
   variable.merge = request.merge;
   const llvm::json::Object &config = lb.layer.config;
   const auto leaveOutStart = [&](const llvm::Twine &message) {
-    leaveOut(lb.layer, lb.path, message, /*onlyTraining=*/false);
+    report.leaveOut(lb.layer, lb.path, message, /*onlyTraining=*/false);
   };
   const auto leaveOutTerm = [&](const llvm::Twine &message) {
-    leaveOut(lb.layer, lb.path, message, /*onlyTraining=*/variable.trainable);
+    report.leaveOut(lb.layer, lb.path, message, /*onlyTraining=*/variable.trainable);
   };
   variable.initializer = readInitializer(context, config, request, complain, leaveOutStart);
   if (!variable.initializer)
@@ -136,11 +125,13 @@ Value GraphImporter::getVariable(const LayerBuilder &lb, const VariableRequest &
     if (variables[number].name == name) {
       if (variables[number].type == type)
         return variables[number].getCurrent();
-      report(lb.path, "two calls of the layer need different shapes of '" + request.name + "'");
+      report.error(lb.path,
+                   "two calls of the layer need different shapes of '" + request.name + "'");
       return {};
     }
   if (!hasBoundedSize(request.shape)) {
-    report(lb.path, "the variable '" + request.name + "' has a shape of more than 2^40 elements");
+    report.error(lb.path,
+                 "the variable '" + request.name + "' has a shape of more than 2^40 elements");
     return {};
   }
   ModelVariable variable = makeVariable(lb, request, type);
@@ -170,12 +161,12 @@ void GraphImporter::setUpdate(Value current, Value update) {
 }
 
 void GraphImporter::listFirst(Value current, const LayerConfig &wrapper) {
-  auto group = groups.find(&wrapper);
-  if (group == groups.end())
+  const std::string *group = tree.findGroup(wrapper);
+  if (!group)
     return;
   for (ModelVariable &variable : variables)
     if (variable.getCurrent() == current) {
-      variable.copy = group->second + "/vars/0";
+      variable.copy = *group + "/vars/0";
       variable.group = 0;
     }
 }
@@ -190,9 +181,9 @@ bool GraphImporter::isStateful(Value current) const {
 
 /// Model.variables; those of one group stay in the order in which they were made.
 void GraphImporter::sortVariables() {
-  std::multimap<std::pair<Place, unsigned>, ModelVariable> ordered;
+  std::multimap<std::pair<LayerTree::Place, unsigned>, ModelVariable> ordered;
   for (ModelVariable &variable : variables)
-    ordered.emplace(std::make_pair(order.lookup(variable.layer), variable.group),
+    ordered.emplace(std::make_pair(tree.getPlace(*variable.layer), variable.group),
                     std::move(variable));
   variables.clear();
   for (auto &[place, variable] : ordered)

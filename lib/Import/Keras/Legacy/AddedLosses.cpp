@@ -17,7 +17,7 @@ bool importAddedLoss(GraphImporter &importer, const LayerConfig &layer, const No
       importer.addLossTerm(path, layer.className, term);
     else
       // Keras adds such a loss to the scalar of the others, which TensorFlow refuses.
-      importer.noteInferenceOnly(
+      importer.report.noteInferenceOnly(
           path, "AddLoss of a tensor that is no floating scalar, such as tf.reduce_mean gives");
   return true;
 }
@@ -26,9 +26,10 @@ bool importAddedMetric(GraphImporter &importer, const LayerConfig &layer, const 
                        llvm::StringRef path, bool, llvm::ArrayRef<Value> inputs,
                        llvm::SmallVector<Value> &outputs) {
   outputs.assign(inputs.begin(), inputs.end());
-  importer.warn(path + ": the metric '" + layer.config.getString("metric_name").value_or("") +
-                "', which model.add_metric gave the model, is left out: training and evaluation do "
-                "not show it; predictions and losses are those of Keras");
+  importer.report.warn(
+      path + ": the metric '" + layer.config.getString("metric_name").value_or("") +
+      "', which model.add_metric gave the model, is left out: training and evaluation do "
+      "not show it; predictions and losses are those of Keras");
   return true;
 }
 

@@ -135,7 +135,7 @@ bool GraphImporter::importTensorFlow(const LayerConfig &layer, const Node &node,
     std::string why;
     translated = callOfGraphOperation(layer, node, why);
     if (!translated) {
-      report(path, "TensorFlow operation " + recorded.name + " is damaged: " + why);
+      report.error(path, "TensorFlow operation " + recorded.name + " is damaged: " + why);
       return false;
     }
   }
@@ -151,9 +151,9 @@ bool GraphImporter::importTensorFlow(const LayerConfig &layer, const Node &node,
         symbolicIntegers.setTimesBatch(output, *times);
   const bool hasOutputs = !b.hasFailed() && b.judgeResults(outputs);
   if (b.hasFailed())
-    report(path, "TensorFlow operation " + recorded.name + ": " + b.getError());
+    report.error(path, "TensorFlow operation " + recorded.name + ": " + b.getError());
   else if (!hasOutputs)
-    report(path, "TensorFlow operation " + recorded.name + " could not be imported");
+    report.error(path, "TensorFlow operation " + recorded.name + " could not be imported");
   return hasOutputs;
 }
 

@@ -25,9 +25,10 @@ Value filledWith(T &b, llvm::StringRef parameter, double number) {
 
 void warnOfMean(T &b) {
   const llvm::StringRef path = llvm::cast<mlir::NameLoc>(b.location).getName().getValue();
-  b.importer.warn("'" + path + "' draws random numbers (tf." + b.function.names.split('|').first +
-                  "), in predictions of Keras 2, too; a compiled model draws them in training, and "
-                  "predicts with the mean of the distribution");
+  b.importer.report.warn(
+      "'" + path + "' draws random numbers (tf." + b.function.names.split('|').first +
+      "), in predictions of Keras 2, too; a compiled model draws them in training, and "
+      "predicts with the mean of the distribution");
 }
 
 /// `noise` in training, `mean` in inference.

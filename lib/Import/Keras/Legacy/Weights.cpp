@@ -67,7 +67,7 @@ std::vector<const ModelVariable *> variablesOf(const LayerConfig &layer,
       // What is quantized on import was trainable in the file.
       if (!variable.stateful && !variable.derived &&
           (isFrozen || variable.ownTrainable || variable.quantizer) == first &&
-          llvm::any_of(importer.getContainers(variable.layer),
+          llvm::any_of(importer.tree.getContainers(variable.layer),
                        [&](const LayerConfig *inner) { return layers.contains(inner); }))
         result.push_back(&variable);
     orderWithinLayers(llvm::MutableArrayRef(result).drop_front(begin));
