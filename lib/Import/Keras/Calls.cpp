@@ -93,7 +93,8 @@ void addActivityLoss(GraphImporter &importer, const LayerConfig &layer, llvm::St
       addTerm(l2, MultiplyOp::create(inner, loc, x, x));
     return total;
   };
-  importer.addLossTerm(join(path, "activity_regularizer"), "ActivityRegularizer", output, compute);
+  importer.forward.addLossTerm(join(path, "activity_regularizer"), "ActivityRegularizer", output,
+                               compute);
 }
 
 } // namespace
@@ -129,7 +130,7 @@ bool GraphImporter::importCall(const LayerConfig &layer, const Node *node, llvm:
             return false;
           }
           for (size_t i = 0; i < count; ++i)
-            masks[inputs[i]] = inputs[count + i];
+            forward.setMask(inputs[i], inputs[count + i]);
           inputs = inputs.drop_back(count);
         }
     Values ordered = orderInputs(*layer.model, node, inputs);
@@ -167,7 +168,7 @@ bool GraphImporter::emitLayer(const LayerConfig &layer, const Node *node, llvm::
                               bool trainable, llvm::ArrayRef<Value> inputs, Values &outputs,
                               llvm::function_ref<Value(LayerBuilder &)> import,
                               bool passesMasksOn) {
-  mlir::Location loc = mlir::NameLoc::get(builder.getStringAttr(path));
+  mlir::Location loc = mlir::NameLoc::get(forward.builder.getStringAttr(path));
   auto block = std::make_unique<mlir::Block>();
   for (Value input : inputs)
     block->addArgument(input.getType(), loc);
@@ -207,20 +208,21 @@ bool GraphImporter::emitLayer(const LayerConfig &layer, const Node *node, llvm::
   const unsigned firstUpdate = unsigned(results.size());
   // What the next call reads, in training alone: inference renews only the states that stay.
   for (auto [variable, value] : lb.updates)
-    results.push_back(
-        isStateful(lb.getOperandOf(variable)) ? value : lb.make<InTrainingOp>(value, variable));
+    results.push_back(variables.isStateful(lb.getOperandOf(variable))
+                          ? value
+                          : lb.make<InTrainingOp>(value, variable));
   YieldOp::create(lb.builder, loc, results);
   PrecisionAttr precision;
   if (lb.ignoresPolicy) {
     policy = {};
-    precision = makePrecision(builder.getF32Type(), "layer");
+    precision = makePrecision(forward.builder.getF32Type(), "layer");
   }
-  LayerOp op = LayerOp::create(builder, loc, mlir::ValueRange(results).getTypes(), path,
+  LayerOp op = LayerOp::create(forward.builder, loc, mlir::ValueRange(results).getTypes(), path,
                                layer.className, inputs, lb.variables, policy, precision,
                                /*autocast=*/lb.autocast != LayerBuilder::Autocast::KeepsTypes,
                                lb.autocast == LayerBuilder::Autocast::CastsIntegers);
   if (!lb.refusals.empty())
-    op->setAttr(MpcDialect::kRefusesAttr, lb.refusals.getDictionary(builder.getContext()));
+    op->setAttr(MpcDialect::kRefusesAttr, lb.refusals.getDictionary(forward.builder.getContext()));
   op.getBody().push_back(block.release());
   policies.markQuantization(op, layer, path, lb.quantization);
   for (const auto &[position, i] : llvm::enumerate(computed))
@@ -228,11 +230,11 @@ bool GraphImporter::emitLayer(const LayerConfig &layer, const Node *node, llvm::
   for (unsigned i = 0; i < count; ++i) {
     outputs.push_back(op.getResult(i));
     if (carried[i])
-      masks[outputs.back()] = carried[i];
+      forward.setMask(outputs.back(), carried[i]);
     addActivityLoss(*this, layer, path, outputs.back());
   }
   for (const auto &[index, update] : llvm::enumerate(lb.updates))
-    setUpdate(lb.getOperandOf(update.first), op.getResult(firstUpdate + unsigned(index)));
+    variables.setUpdate(lb.getOperandOf(update.first), op.getResult(firstUpdate + unsigned(index)));
   return true;
 }
 
@@ -240,7 +242,7 @@ bool GraphImporter::importComposite(
     const LayerConfig &layer, const Node *node, llvm::StringRef path, bool trainable,
     llvm::ArrayRef<Value> inputs,
     bool (*import)(CompositeBuilder &, llvm::SmallVectorImpl<mlir::Value> &), Values &outputs) {
-  mlir::Location loc = mlir::NameLoc::get(builder.getStringAttr(path));
+  mlir::Location loc = mlir::NameLoc::get(forward.builder.getStringAttr(path));
   auto block = std::make_unique<mlir::Block>();
   for (Value input : inputs)
     block->addArgument(input.getType(), loc);
@@ -251,12 +253,12 @@ bool GraphImporter::importComposite(
   const bool autocasts = readFlag(layer.config.get("autocast")).value_or(true);
   const Values cast = autocasts ? Values(block->getArguments()) : Values();
   YieldOp::create(lb.builder, loc, cast);
-  LayerOp op = LayerOp::create(builder, loc, mlir::ValueRange(cast).getTypes(), lb.path,
+  LayerOp op = LayerOp::create(forward.builder, loc, mlir::ValueRange(cast).getTypes(), lb.path,
                                layer.className, inputs, mlir::ValueRange(), policy, PrecisionAttr(),
                                autocasts, /*casts_integers=*/false);
   op.getBody().push_back(block.release());
   policies.markQuantization(op, layer, lb.path, "");
-  CompositeBuilder composite(*this, lb, builder, inputs,
+  CompositeBuilder composite(*this, lb, forward.builder, inputs,
                              autocasts ? Values(op.getResults()) : Values(inputs));
   const bool hasOutputs = import(composite, outputs);
   lb.reportUnreadArguments();
@@ -270,8 +272,8 @@ bool GraphImporter::importOperation(const LayerConfig &layer, const Node &node,
     return false;
   if (isTensorFlowClass(layer.className))
     return importTensorFlow(layer, node, path, tensors, outputs);
-  OperationBuilder b(builder, mlir::NameLoc::get(builder.getStringAttr(path)), layer, node,
-                     tensors);
+  OperationBuilder b(forward.builder, mlir::NameLoc::get(forward.builder.getStringAttr(path)),
+                     layer, node, tensors);
   outputs = {findOperation(layer)(b)};
   llvm::append_range(outputs, b.furtherResults);
   const bool hasOutputs = b.judgeResults(outputs);
@@ -280,24 +282,6 @@ bool GraphImporter::importOperation(const LayerConfig &layer, const Node &node,
   else if (!hasOutputs)
     report.error(path, "the operation could not be imported");
   return hasOutputs;
-}
-
-void GraphImporter::addLossTerm(
-    llvm::StringRef path, llvm::StringRef kind, Value input,
-    llvm::function_ref<Value(mlir::OpBuilder &, mlir::Location, Value)> compute) {
-  mlir::Location loc = mlir::NameLoc::get(builder.getStringAttr(path));
-  auto block = std::make_unique<mlir::Block>();
-  Value inside = block->addArgument(input.getType(), loc);
-  mlir::OpBuilder inner(&context);
-  inner.setInsertionPointToEnd(block.get());
-  Value term = compute ? compute(inner, loc, inside) : inside;
-  YieldOp::create(inner, loc, mlir::ValueRange(term));
-  LayerOp op = LayerOp::create(builder, loc, mlir::TypeRange(term.getType()), path, kind,
-                               mlir::ValueRange(input), mlir::ValueRange(), mlir::StringAttr(),
-                               makePrecision(builder.getF32Type(), "loss term"),
-                               /*autocast=*/true, /*casts_integers=*/false);
-  op.getBody().push_back(block.release());
-  lossTerms.push_back(op.getResult(0));
 }
 
 // ---- Models -------------------------------------------------------------------------------------

@@ -28,32 +28,34 @@ Value CompositeBuilder::getTensor(unsigned position, llvm::StringRef name) {
 
 Value CompositeBuilder::getMaskOf(Value input) const {
   auto place = llvm::find(inputs, input);
-  return place == inputs.end() ? Value() : importer.getMask(outer[place - inputs.begin()]);
+  return place == inputs.end() ? Value() : importer.forward.getMask(outer[place - inputs.begin()]);
 }
 
 void CompositeBuilder::dropMaskOf(Value input) {
   if (own.layer.version.isKeras2())
     return; // there layers leave the masks of their inputs
   if (auto place = llvm::find(inputs, input); place != inputs.end())
-    importer.setMask(outer[place - inputs.begin()], Value());
+    importer.forward.setMask(outer[place - inputs.begin()], Value());
 }
 
 void CompositeBuilder::passMasksToParts() {
   for (auto [value, given] : llvm::zip_equal(inputs, outer))
-    if (Value mask = importer.getMask(given))
-      importer.setMask(value, mask);
+    if (Value mask = importer.forward.getMask(given))
+      importer.forward.setMask(value, mask);
 }
 
-Value CompositeBuilder::getMaskOfResult(Value result) const { return importer.getMask(result); }
+Value CompositeBuilder::getMaskOfResult(Value result) const {
+  return importer.forward.getMask(result);
+}
 
-void CompositeBuilder::setMask(Value output, Value mask) { importer.setMask(output, mask); }
+void CompositeBuilder::setMask(Value output, Value mask) { importer.forward.setMask(output, mask); }
 
 bool CompositeBuilder::getFlag(unsigned position, llvm::StringRef name, bool otherwise) {
   return own.getCallFlag(position, name, otherwise);
 }
 
 Value CompositeBuilder::addVariable(const VariableRequest &request) {
-  Value variable = importer.getVariable(own, request);
+  Value variable = own.declareVariable(request);
   if (!variable || !request.autocast || !readFlag(own.layer.config.get("autocast")).value_or(true))
     return variable;
   auto block = std::make_unique<mlir::Block>();
@@ -176,7 +178,7 @@ bool CompositeBuilder::renewVariable(
   Value variable;
   for (llvm::StringRef name : names)
     if (!variable)
-      variable = importer.findVariable(*wrapped, name);
+      variable = importer.variables.findValue(*wrapped, name);
   if (!variable) {
     error(own.layer.className + " wraps a layer without '" + names.front() + "'");
     return false;
@@ -187,8 +189,8 @@ bool CompositeBuilder::renewVariable(
           "model.quantize (filters=)");
     return false;
   }
-  importer.listFirst(variable, own.layer);
-  Value second = importer.getVariable(own, state(shapeOf(variable)));
+  importer.variables.listFirst(variable, own.layer);
+  Value second = own.declareVariable(state(shapeOf(variable)));
   if (!second)
     return false;
   // Before the wrapped layer, which is the last op that reads the variable.
@@ -211,8 +213,8 @@ bool CompositeBuilder::renewVariable(
       /*casts_integers=*/false);
   op.getBody().push_back(block.release());
   reader->replaceUsesOfWith(variable, op.getResult(0));
-  importer.setUpdate(variable, op.getResult(0));
-  importer.setUpdate(second, op.getResult(1));
+  importer.variables.setUpdate(variable, op.getResult(0));
+  importer.variables.setUpdate(second, op.getResult(1));
   return true;
 }
 

@@ -16,9 +16,10 @@ namespace mpc::keras {
 using mlir::Value;
 
 Value GraphImporter::importArray(const llvm::json::Object &array, llvm::StringRef path) {
-  const mlir::DenseElementsAttr elements = readArrayObject(builder, array);
+  const mlir::DenseElementsAttr elements = readArrayObject(forward.builder, array);
   if (elements && !elements.empty())
-    return ConstantOp::create(builder, mlir::NameLoc::get(builder.getStringAttr(path)),
+    return ConstantOp::create(forward.builder,
+                              mlir::NameLoc::get(forward.builder.getStringAttr(path)),
                               llvm::cast<mlir::ElementsAttr>(elements));
   report.error(
       path, "a constant array is passed that is empty or not readable; expected numbers or truth "
@@ -271,7 +272,7 @@ bool GraphImporter::FunctionalGraph::runCall(Call &call) {
   if (arguments.size() != call.tensors.size())
     return false;
   if (!isTensorFlowClass(call.layer->className) && llvm::any_of(arguments, [&](Value argument) {
-        return importer.symbolicIntegers.getTimesBatch(argument).has_value();
+        return importer.forward.symbolicIntegers.getTimesBatch(argument).has_value();
       }))
     return runTimesBatch(call, place, arguments);
   return call.node && isOperation(*call.layer)
@@ -298,7 +299,8 @@ bool GraphImporter::FunctionalGraph::runTimesBatch(Call &call, const std::string
       isAlike ? importer.importCall(layer, call.node, place, trainable, arguments, call.results)
               : importer.importStepwise(layer, place, trainable, x, call.results);
   for (Value result : call.results)
-    importer.symbolicIntegers.setTimesBatch(result, *importer.symbolicIntegers.getTimesBatch(x));
+    importer.forward.symbolicIntegers.setTimesBatch(
+        result, *importer.forward.symbolicIntegers.getTimesBatch(x));
   return hasResults;
 }
 
@@ -312,7 +314,7 @@ void GraphImporter::FunctionalGraph::gatherOutputs(Values &outputs) {
     const Call *producer = lookupOutput(*tensor);
     if (producer && tensor->tensor < producer->results.size()) {
       outputs.push_back(producer->results[tensor->tensor]);
-      if (importer.symbolicIntegers.getTimesBatch(outputs.back()))
+      if (importer.forward.symbolicIntegers.getTimesBatch(outputs.back()))
         complain(path, "the first dimension of the model's output '" + tensor->layer +
                            "' is a multiple of the batch; reshape it so that the batch is a "
                            "dimension of its own");

@@ -48,8 +48,9 @@ GraphImporter::GraphImporter(mlir::MLIRContext &context, const ModelConfig &mode
                              llvm::StringRef fileName, const ImportOptions &options,
                              const std::map<std::string, std::string> &vocabularies)
     : report(fileName, options.readWeights), tree(model, report, vocabularies),
-      policies(context, options.policy, report), context(context), model(model), options(options),
-      builder(&context), location(mlir::FileLineColLoc::get(&context, fileName, 0, 0)) {}
+      policies(context, options.policy, report),
+      forward(context, fileName, options.moduleName.empty() ? model.name : options.moduleName),
+      variables(tree, forward, report, model.trainable), model(model), options(options) {}
 
 /// What to do instead of a layer class of Keras that is not supported.
 static llvm::StringRef adviceFor(llvm::StringRef className) {
@@ -139,21 +140,12 @@ bool GraphImporter::leavesMaskedStepsOut(const ModelConfig &model) {
   });
 }
 
-mlir::OwningOpRef<mlir::ModuleOp> GraphImporter::run(llvm::StringRef moduleName) {
+mlir::OwningOpRef<mlir::ModuleOp> GraphImporter::run() {
   reportUnsupported(model, "");
-
-  mlir::OwningOpRef<mlir::ModuleOp> module = mlir::ModuleOp::create(builder, location, moduleName);
-  module.get()->setAttr(MpcDialect::kPhaseAttr, builder.getStringAttr("import"));
-  builder.setInsertionPointToEnd(module->getBody());
-  forward =
-      mlir::func::FuncOp::create(builder, location, "forward", builder.getFunctionType({}, {}));
-  body = forward.addEntryBlock();
-  builder.setInsertionPointToEnd(body);
 
   keepsBatch = hasStatefulLayer(model);
   masksCoverPadding = hasMasks(model) && leavesMaskedStepsOut(model);
   Values outputs;
-  modelIsTrainable = model.trainable;
   if (model.inputs.kind == Argument::Kind::Dict)
     for (const auto &[key, input] : llvm::zip_equal(model.inputs.keys, model.inputs.items))
       if (input.kind == Argument::Kind::Tensor)
@@ -165,7 +157,8 @@ mlir::OwningOpRef<mlir::ModuleOp> GraphImporter::run(llvm::StringRef moduleName)
   for (const auto &[name, shape] : options.inputShapes)
     if (!closedInputs.count(name) && !report.hasErrors())
       report.error("", "--input-shape=" + llvm::Twine(name) +
-                           ": the model has no such input; it has " + llvm::join(inputNames, ", "));
+                           ": the model has no such input; it has " +
+                           llvm::join(forward.getInputNames(), ", "));
   if (report.hasErrors())
     return {};
   outputsAreDictionary = model.outputs.kind == Argument::Kind::Dict &&
@@ -180,27 +173,7 @@ mlir::OwningOpRef<mlir::ModuleOp> GraphImporter::run(llvm::StringRef moduleName)
   else
     for (const TensorRef *tensor : model.outputs.tensors())
       outputNames.push_back(tensor->layer);
-  finish(*module, outputs);
-  return module;
-}
-
-// ---- What layers ask of the graph
-// ----------------------------------------------------------------
-
-bool GraphImporter::limitInput(Value input, int64_t limit) {
-  auto argument = llvm::dyn_cast<mlir::BlockArgument>(input);
-  if (!argument || argument.getOwner() != body || argument.getArgNumber() >= inputNames.size())
-    return false;
-  int64_t &known = indexLimits.try_emplace(input, limit).first->second;
-  known = std::min(known, limit);
-  return true;
-}
-
-Value GraphImporter::getRandomState() {
-  if (!randomState)
-    randomState =
-        body->addArgument(mlir::RankedTensorType::get({2}, builder.getI64Type()), location);
-  return randomState;
+  return forward.finish(variables, outputs);
 }
 
 } // namespace mpc::keras

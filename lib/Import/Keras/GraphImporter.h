@@ -4,11 +4,11 @@
 #ifndef MPC_LIB_IMPORT_KERAS_GRAPHIMPORTER_H
 #define MPC_LIB_IMPORT_KERAS_GRAPHIMPORTER_H
 
+#include "ForwardFunction.h"
 #include "LayerBuilder.h"
 #include "LayerPolicies.h"
 #include "LayerTree.h"
-#include "Legacy/SymbolicIntegers.h"
-#include "Quantization/KernelQuantizer.h"
+#include "VariableTable.h"
 #include "mpc/Import/Keras/Import.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -27,45 +27,6 @@ namespace mpc::keras {
 
 class CompositeBuilder;
 
-/// A variable of the model, once for all calls of its layer.
-struct ModelVariable {
-  /// What the next call reads.
-  mlir::Value getCurrent() const {
-    return updates.empty() ? mlir::Value(argument) : updates.back();
-  }
-
-  const LayerConfig *layer = nullptr;
-  std::string layerPath; ///< containers and layer: "encoder/d0"
-  std::string name;      ///< "kernel"
-  std::string path;      ///< Keras's variable path, unique in the model: "d0/kernel"
-  std::string dataset;   ///< in model.weights.h5: "layers/functional/layers/dense/vars/0"
-  std::string copy;      ///< the dataset that holds the value once more; "" for none
-  mlir::RankedTensorType type;
-  mlir::Type ownType; ///< floating: what it is stored in, whatever the policy; else null
-  bool trainable = true, autocast = true;
-  bool ownTrainable = true; ///< what Keras's variable says; false for those of frozen layers
-  /// Its place among the layer's variables: Keras lists what it made as trainable first; before all
-  /// what float8 needs, and the kernel that a wrapper renews with what it renews it from.
-  unsigned group = 1;
-  unsigned made = 0;      ///< how many of the layer's were made before it
-  bool stateful = false;  ///< VariableRequest::stateful
-  bool overwrite = false; ///< VariableRequest::overwrite
-  bool derived = false;   ///< VariableRequest::derived
-  bool unnamed = false;   ///< VariableRequest::unnamed
-  /// VariableRequest::quantizer, and the paths of the variables that it gives values, too.
-  std::shared_ptr<const KernelQuantizer> quantizer;
-  std::string scalePath, zeroPath, groupsPath;
-  std::shared_ptr<const LowRankMerge> merge; ///< VariableRequest::merge, and the factors' paths
-  std::string firstFactorPath, secondFactorPath;
-  /// The new values that calls gave it, one after the other: results of mpc.layer ops, and of scans
-  /// that carry them.
-  llvm::SmallVector<mlir::Value, 1> updates;
-  InitializerAttr initializer;
-  RegularizerAttr regularizer;
-  ConstraintAttr constraint;
-  mlir::BlockArgument argument; ///< of @forward
-};
-
 class GraphImporter {
 public:
   /// `vocabularies`: Archive::vocabularies.
@@ -74,43 +35,23 @@ public:
                 const std::map<std::string, std::string> &vocabularies);
 
   /// The module, or null when errors were reported.
-  mlir::OwningOpRef<mlir::ModuleOp> run(llvm::StringRef moduleName);
+  mlir::OwningOpRef<mlir::ModuleOp> run();
 
   ImportReport report;
   LayerTree tree;
   LayerPolicies policies;
+  ForwardFunction forward;
+  VariableTable variables;
 
-  /// In Keras's order (Model.variables); valid after run.
-  llvm::ArrayRef<ModelVariable> getVariables() const { return variables; }
   llvm::ArrayRef<std::string> getOutputNames() const { return outputNames; }
   /// The user's structure of outputs is one dictionary of tensors.
   bool hasDictionaryOfOutputs() const { return outputsAreDictionary; }
 
-  /// The variable `request` of `layer`, made on the first call; null after an error.
-  mlir::Value getVariable(const LayerBuilder &builder, const VariableRequest &request);
-  /// The value that later calls read for `current` (a variable's argument, or its last update), and
-  /// that the forward pass stores.
-  void setUpdate(mlir::Value current, mlir::Value update);
-  /// Keras lists the variable with the value `current` as the first one of `wrapper`, too.
-  void listFirst(mlir::Value current, const LayerConfig &wrapper);
-  /// Whether `current` is the value of a variable that inference renews, too.
-  bool isStateful(mlir::Value current) const;
-  /// Bounds the numbers of a model input; of other values nothing is checked, and this is false.
-  bool limitInput(mlir::Value input, int64_t limit);
-  /// The value that the next call reads of a layer's variable; null when it has no such variable.
-  mlir::Value findVariable(const LayerConfig &layer, llvm::StringRef name) const;
   /// Imports the call of a part: `node` says how `inputs` are its arguments.
   bool importPart(const LayerConfig &part, const Node &node, llvm::StringRef path, bool trainable,
                   llvm::ArrayRef<mlir::Value> inputs, llvm::SmallVector<mlir::Value> &outputs) {
     return importCall(part, &node, path, trainable, inputs, outputs);
   }
-  mlir::Value getRandomState();
-  bool hasRandomState() const { return bool(randomState); }
-  int64_t takeRandomStream() { return randomStreams++; }
-
-  /// The mask (i1) that a value of @forward carries; null without one.
-  mlir::Value getMask(mlir::Value value) const { return masks.lookup(value); }
-  void setMask(mlir::Value value, mlir::Value mask) { masks[value] = mask; }
   /// The call of a layer that is no model (importCall's part): one mpc.layer, unless the class says
   /// otherwise. Wrappers call it for layers inside them.
   bool importLayer(const LayerConfig &layer, const Node *node, llvm::StringRef path, bool trainable,
@@ -131,15 +72,6 @@ public:
   bool emitLayer(const LayerConfig &layer, const Node *node, llvm::StringRef path, bool trainable,
                  llvm::ArrayRef<mlir::Value> inputs, llvm::SmallVector<mlir::Value> &outputs,
                  llvm::function_ref<mlir::Value(LayerBuilder &)> import, bool passesMasksOn);
-
-  /// Training adds a scalar to the loss, which `compute` makes in float32 of `input`, in a
-  /// layer of its own; without `compute` the input itself.
-  void addLossTerm(
-      llvm::StringRef path, llvm::StringRef kind, mlir::Value input,
-      llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Location, mlir::Value)> compute = {});
-
-  /// What TensorFlow's functions of shapes gave.
-  SymbolicIntegerTable symbolicIntegers;
 
 private:
   using Values = llvm::SmallVector<mlir::Value>;
@@ -181,50 +113,18 @@ private:
                   llvm::SmallVectorImpl<int64_t> &shape);
   mlir::Value makeInputLayer(const LayerConfig &layer, llvm::StringRef path, mlir::Value value,
                              mlir::Type elementType, llvm::StringRef dtype);
-  PrecisionAttr makePrecision(mlir::Type compute, llvm::StringRef rule);
 
-  mlir::BlockArgument addArgument(mlir::RankedTensorType type, llvm::StringRef attributeName,
-                                  mlir::Attribute attribute);
-  ModelVariable makeVariable(const LayerBuilder &builder, const VariableRequest &request,
-                             mlir::RankedTensorType type);
-  std::string placeInFile(const LayerBuilder &builder, const VariableRequest &request);
-  /// Puts variable arguments into Keras's order, declares them, and gives @forward its results.
-  void finish(mlir::ModuleOp module, llvm::ArrayRef<mlir::Value> outputs);
-  // The steps of finish.
-  class ForwardResults;
-  void sortVariables();
-  void nameVariables();
-  void nameParts(ModelVariable &kernel);
-  void sortArguments();
-  void addResults(ForwardResults &results, llvm::ArrayRef<mlir::Value> outputs);
-  void nameArguments();
-  void declareVariables(mlir::ModuleOp module);
-
-  mlir::MLIRContext &context;
   const ModelConfig &model;
   const ImportOptions &options;
   llvm::SmallPtrSet<const LayerConfig *, 4> unsupported; ///< reported before the walk
   std::set<std::string> closedInputs; ///< names in options.inputShapes that inputs have
-  bool modelIsTrainable = true;       ///< false: no variable is, whatever layers say
   bool masksCoverPadding = false;     ///< leavesMaskedStepsOut, and there are masks
   bool keepsBatch = false; ///< inputs keep a batch that the file fixes: some layer is stateful
-  mlir::OpBuilder builder;
-  mlir::Location location;
-  mlir::func::FuncOp forward;
-  mlir::Block *body = nullptr;
-
-  std::vector<ModelVariable> variables;
-  llvm::DenseMap<const LayerConfig *, llvm::SmallVector<unsigned, 2>> variablesOf;
-  llvm::DenseMap<mlir::Value, mlir::Value> masks; ///< `_keras_mask` of values of @forward
   uint64_t callCount = 0;
-  llvm::SmallVector<std::string> inputNames, outputNames;
+  llvm::SmallVector<std::string> outputNames;
   /// Where the model's inputs are a dictionary, by which Keras is fed: layers to keys.
   llvm::StringMap<std::string> inputKeys;
   bool outputsAreDictionary = false;
-  llvm::DenseMap<mlir::Value, int64_t> indexLimits; ///< of arguments of @forward
-  llvm::SmallVector<mlir::Value> lossTerms;
-  mlir::BlockArgument randomState;
-  int64_t randomStreams = 0;
 };
 
 } // namespace mpc::keras

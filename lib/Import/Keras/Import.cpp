@@ -139,7 +139,7 @@ StoredTensor makeZeros(llvm::ArrayRef<int64_t> shape) {
 
 /// Where the files of weights have the variables.
 void recordPlaces(const GraphImporter &importer, ImportedModel &model) {
-  for (const ModelVariable &variable : importer.getVariables()) {
+  for (const ModelVariable &variable : importer.variables.getAll()) {
     if (!variable.stateful && !variable.derived)
       model.datasets.emplace(variable.dataset, variable.path);
     if (!variable.copy.empty())
@@ -150,7 +150,7 @@ void recordPlaces(const GraphImporter &importer, ImportedModel &model) {
 }
 
 void recordMerges(const GraphImporter &importer, ImportedModel &model) {
-  for (const ModelVariable &variable : importer.getVariables())
+  for (const ModelVariable &variable : importer.variables.getAll())
     if (variable.merge)
       model.merges.push_back(
           [merge = variable.merge, path = variable.path, scale = variable.scalePath,
@@ -230,7 +230,7 @@ llvm::Error readOwnWeights(ModelFile &file, llvm::StringRef fileName, const Mode
 void startOthers(const GraphImporter &importer, ImportedModel &model) {
   if (!model.hasWeights)
     return;
-  for (const ModelVariable &variable : importer.getVariables())
+  for (const ModelVariable &variable : importer.variables.getAll())
     if (variable.stateful)
       model.weights.emplace(variable.path, makeZeros(variable.type.getShape()));
     else if (variable.derived && !model.weights.count(variable.path)) {
@@ -276,7 +276,7 @@ llvm::Expected<ImportedModel> importKeras(llvm::MemoryBufferRef file, const Impo
       options.weights || (options.readWeights && sniffContent(file.getBuffer()) != FileKind::Json);
   GraphImporter importer(context, *config, fileName, withValues, read->archive.vocabularies);
   model.name = config->name;
-  model.module = importer.run(options.moduleName.empty() ? config->name : options.moduleName);
+  model.module = importer.run();
   if (llvm::Error errors = importer.report.takeErrors())
     return std::move(errors);
   llvm::append_range(model.warnings, importer.report.getWarnings());

@@ -62,19 +62,13 @@ Value adjustRank(mlir::OpBuilder &builder, mlir::Location loc, Value value,
 
 } // namespace
 
-/// What no policy decides: the dtype of an Input, loss terms. mpc-apply-policy leaves it alone.
-PrecisionAttr GraphImporter::makePrecision(mlir::Type compute, llvm::StringRef rule) {
-  return PrecisionAttr::get(&context, compute, compute, widerOf32(compute),
-                            builder.getStringAttr(rule));
-}
-
 Value GraphImporter::makeInputLayer(const LayerConfig &layer, llvm::StringRef path, Value value,
                                     mlir::Type elementType, llvm::StringRef dtype) {
-  mlir::Location loc = mlir::NameLoc::get(builder.getStringAttr(path));
+  mlir::Location loc = mlir::NameLoc::get(forward.builder.getStringAttr(path));
   const bool floating = mlir::isa<mlir::FloatType>(elementType);
   auto block = std::make_unique<mlir::Block>();
   Value result = block->addArgument(value.getType(), loc);
-  mlir::OpBuilder inner(&context);
+  mlir::OpBuilder inner(forward.builder.getContext());
   inner.setInsertionPointToEnd(block.get());
   if (elementTypeOf(result) != elementType)
     result = CastOp::create(
@@ -82,9 +76,9 @@ Value GraphImporter::makeInputLayer(const LayerConfig &layer, llvm::StringRef pa
         result);
   YieldOp::create(inner, loc, mlir::ValueRange(result));
   LayerOp op =
-      LayerOp::create(builder, loc, mlir::TypeRange(result.getType()), path, layer.className,
-                      mlir::ValueRange(value), mlir::ValueRange(), mlir::StringAttr(),
-                      makePrecision(floatType(builder, dtype), "Input"),
+      LayerOp::create(forward.builder, loc, mlir::TypeRange(result.getType()), path,
+                      layer.className, mlir::ValueRange(value), mlir::ValueRange(),
+                      mlir::StringAttr(), makePrecision(floatType(forward.builder, dtype), "Input"),
                       /*autocast=*/floating,
                       /*casts_integers=*/floating);
   op.getBody().push_back(block.release());
@@ -96,7 +90,7 @@ bool GraphImporter::closeShape(llvm::StringRef path, llvm::StringRef name,
   const std::string declared = printShape(shape);
   auto given = options.inputShapes.find(name.str());
   // Without a name the shape is that of the only input; a second one is without.
-  if (given == options.inputShapes.end() && inputNames.empty())
+  if (given == options.inputShapes.end() && forward.getInputNames().empty())
     given = options.inputShapes.find("");
   if (given != options.inputShapes.end()) {
     closedInputs.insert(given->first);
@@ -151,7 +145,7 @@ Value GraphImporter::importInput(const LayerConfig &layer, llvm::StringRef path,
     object.className = object.config.getString("name").value_or("").str();
   if (!object.className.empty())
     dtype = object.className;
-  mlir::Type elementType = importedType(builder, dtype);
+  mlir::Type elementType = importedType(forward.builder, dtype);
   std::optional<llvm::SmallVector<int64_t>> shape = declaredShape(layer);
   if (!elementType || !shape) {
     report.error(path, !shape ? "the InputLayer has no readable 'batch_shape'"
@@ -176,16 +170,14 @@ Value GraphImporter::importInput(const LayerConfig &layer, llvm::StringRef path,
                              ", has more than 2^47 bytes; no memory holds that");
       return {};
     }
-    outer = body->insertArgument(unsigned(inputNames.size()), type,
-                                 mlir::NameLoc::get(builder.getStringAttr(path)));
-    inputNames.push_back(name);
+    outer = forward.addInput(name, type, mlir::NameLoc::get(forward.builder.getStringAttr(path)));
     // Data become float32 at the border, as in Keras's fit and predict.
     return dtype == "float32" || !mlir::isa<mlir::FloatType>(elementType)
                ? outer
                : makeInputLayer(layer, path, outer, elementType, dtype);
   }
-  Value mask = masks.lookup(outer);
-  outer = adjustRank(builder, location, outer, *shape);
+  Value mask = forward.getMask(outer);
+  outer = adjustRank(forward.builder, forward.location, outer, *shape);
   // What a nested model leaves open is what it is called with.
   if (tensorTypeOf(outer).getRank() == int64_t(shape->size()))
     for (auto [extent, actual] : llvm::zip_equal(*shape, tensorTypeOf(outer).getShape()))
@@ -202,7 +194,7 @@ Value GraphImporter::importInput(const LayerConfig &layer, llvm::StringRef path,
     return outer;
   Value input = makeInputLayer(layer, path, outer, elementType, dtype);
   if (mask)
-    masks[input] = mask; // masks survive the cast
+    forward.setMask(input, mask); // masks survive the cast
   return input;
 }
 

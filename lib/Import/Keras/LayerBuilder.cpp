@@ -198,7 +198,7 @@ Value LayerBuilder::getMaskOf(Value input) {
   auto argument = llvm::dyn_cast<mlir::BlockArgument>(input);
   if (!argument || argument.getOwner() != &body || argument.getArgNumber() >= root.outer.size())
     return {};
-  Value mask = importer.getMask(root.outer[argument.getArgNumber()]);
+  Value mask = importer.forward.getMask(root.outer[argument.getArgNumber()]);
   return mask ? root.bindOperand(mask) : Value();
 }
 
@@ -305,8 +305,12 @@ Value LayerBuilder::getOperandOf(Value argument) const {
   return number < root.outer.size() ? Value() : root.variables[number - root.outer.size()];
 }
 
+Value LayerBuilder::declareVariable(const VariableRequest &request) {
+  return importer.variables.getValue({layer, path, scope, group, trainable, location}, request);
+}
+
 Value LayerBuilder::addVariable(const VariableRequest &request) {
-  Value outer = importer.getVariable(*this, request);
+  Value outer = declareVariable(request);
   if (!outer) {
     root.failed = true;
     return {};
@@ -345,10 +349,10 @@ ScanOp LayerBuilder::finishSteps(ScanBuilder &scan, llvm::ArrayRef<Value> output
   llvm::SmallVector<Value> renewed;
   for (auto &[variable, value] : root.updates)
     if (value.getParentBlock() == scan.getBlock()) {
-      scan.carry(variable, value, !importer.isStateful(getOperandOf(variable)));
+      scan.carry(variable, value, !importer.variables.isStateful(getOperandOf(variable)));
       renewed.push_back(variable);
     }
-  scan.varyRandomness(importer.hasRandomState() ? getRandomState() : Value());
+  scan.varyRandomness(importer.forward.findRandomState() ? getRandomState() : Value());
   ScanOp op = scan.finish({}, outputs);
   for (auto [variable, last] : llvm::zip(renewed, op.getFinals()))
     root.updates[variable] = last;
@@ -359,13 +363,13 @@ bool LayerBuilder::limitIndices(Value indices, int64_t limit) {
   auto argument = llvm::dyn_cast<mlir::BlockArgument>(indices);
   if (!argument || argument.getOwner() != &body || argument.getArgNumber() >= root.outer.size())
     return false;
-  return importer.limitInput(root.outer[argument.getArgNumber()], limit);
+  return importer.forward.limitInput(root.outer[argument.getArgNumber()], limit);
 }
 
-Value LayerBuilder::getRandomState() { return root.bindOperand(importer.getRandomState()); }
+Value LayerBuilder::getRandomState() { return root.bindOperand(importer.forward.getRandomState()); }
 void LayerBuilder::setInferenceOnly(llvm::StringRef what) {
   importer.report.noteInferenceOnly(path, what.empty() ? llvm::StringRef(layer.className) : what);
 }
-int64_t LayerBuilder::takeRandomStream() { return importer.takeRandomStream(); }
+int64_t LayerBuilder::takeRandomStream() { return importer.forward.takeRandomStream(); }
 
 } // namespace mpc::keras

@@ -90,7 +90,7 @@ void takeTensor(const ModelVariable &variable, llvm::StringRef dataset, StoredTe
 llvm::Error takeWeights(WeightFile &file, llvm::StringRef fileName, const GraphImporter &importer,
                         ImportedModel &model) {
   std::vector<std::string> datasets;
-  for (const ModelVariable &variable : importer.getVariables())
+  for (const ModelVariable &variable : importer.variables.getAll())
     datasets.push_back(variable.dataset);
   renameLegacyGroups(file, datasets);
   llvm::Error errors = llvm::Error::success();
@@ -111,7 +111,7 @@ llvm::Error takeWeights(WeightFile &file, llvm::StringRef fileName, const GraphI
   for (const auto &[layer, group] : importer.tree.getGroups())
     if (!layer->model)
       expected[group] = 0;
-  for (const ModelVariable &variable : importer.getVariables()) {
+  for (const ModelVariable &variable : importer.variables.getAll()) {
     if (variable.stateful || variable.derived)
       continue;
     // The file may hold more before them (SpectralNormalization repeats its layer's kernel).

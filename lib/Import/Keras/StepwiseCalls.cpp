@@ -11,12 +11,12 @@ ScanOp GraphImporter::importScan(
     llvm::StringRef path, llvm::ArrayRef<Value> inits, llvm::ArrayRef<Value> scanned, bool reverse,
     bool isRandom,
     llvm::function_ref<bool(ScanBuilder &scan, Values &next, Values &stacked)> step) {
-  const size_t terms = lossTerms.size();
-  const Values before =
-      llvm::map_to_vector(variables, [](const ModelVariable &v) { return v.getCurrent(); });
-  mlir::Location loc = mlir::NameLoc::get(builder.getStringAttr(path));
-  ScanBuilder scan(builder, loc, inits, scanned, tensorTypeOf(scanned.front()).getDimSize(1),
-                   reverse);
+  const size_t terms = forward.lossTerms.size();
+  const Values before = llvm::map_to_vector(variables.getAll(),
+                                            [](const ModelVariable &v) { return v.getCurrent(); });
+  mlir::Location loc = mlir::NameLoc::get(forward.builder.getStringAttr(path));
+  ScanBuilder scan(forward.builder, loc, inits, scanned,
+                   tensorTypeOf(scanned.front()).getDimSize(1), reverse);
   Values next, stacked;
   if (!step(scan, next, stacked)) {
     scan.abandon();
@@ -24,14 +24,14 @@ ScanOp GraphImporter::importScan(
   }
   // Loss terms of a step, as results of one element; each counts as often as there are steps.
   const size_t outputCount = stacked.size();
-  while (lossTerms.size() > terms) {
-    Value term = lossTerms.pop_back_val();
+  while (forward.lossTerms.size() > terms) {
+    Value term = forward.lossTerms.pop_back_val();
     auto type = mlir::RankedTensorType::get({1}, elementTypeOf(term));
-    stacked.push_back(ReshapeOp::create(builder, loc, type, term));
+    stacked.push_back(ReshapeOp::create(forward.builder, loc, type, term));
   }
   // Variables that a step renews are carried.
   llvm::SmallVector<ModelVariable *> renewed;
-  for (auto [number, variable] : llvm::enumerate(variables)) {
+  for (auto [number, variable] : llvm::enumerate(variables.getAll())) {
     Value old = number < before.size() ? before[number] : Value(variable.argument);
     if (variable.getCurrent() == old)
       continue;
@@ -39,13 +39,14 @@ ScanOp GraphImporter::importScan(
     renewed.push_back(&variable);
   }
   if (isRandom)
-    scan.varyRandomness(randomState);
+    scan.varyRandomness(forward.findRandomState());
   ScanOp op = scan.finish(next, stacked);
   for (auto [variable, last] : llvm::zip(renewed, op.getFinals().drop_front(next.size())))
     variable->updates.push_back(last);
   for (Value term : op.getStacked().drop_front(outputCount))
-    lossTerms.push_back(ReduceOp::create(builder, loc, ReduceKind::Sum, term,
-                                         llvm::ArrayRef<int64_t>{0, 1}, /*keep_dims=*/false));
+    forward.lossTerms.push_back(ReduceOp::create(forward.builder, loc, ReduceKind::Sum, term,
+                                                 llvm::ArrayRef<int64_t>{0, 1},
+                                                 /*keep_dims=*/false));
   return op;
 }
 

@@ -96,8 +96,8 @@ bool CellLoop::importUniform(llvm::ArrayRef<Value> inputs, Values &outputs) {
   Values cast, computed;
   if (!importer.emitLayer(getTwin("cast"), nullptr, path, trainable, inputs, cast, passOn, false))
     return false;
-  if (Value mask = importer.getMask(inputs.front()))
-    importer.setMask(cast.front(), mask);
+  if (Value mask = importer.forward.getMask(inputs.front()))
+    importer.forward.setMask(cast.front(), mask);
   const LayerConfig &loop = getTwin("loop");
   importer.policies.setName(loop, importer.policies.getName(*tree.config, tree.path));
   if (!importer.emitLayer(loop, node, tree.path, trainable, cast, computed, importRnn, false))
@@ -106,8 +106,8 @@ bool CellLoop::importUniform(llvm::ArrayRef<Value> inputs, Values &outputs) {
   if (!importer.emitLayer(layer, nullptr, path, trainable, computed, outputs, passOn, false))
     return false;
   for (auto [result, output] : llvm::zip(computed, llvm::drop_begin(outputs, first)))
-    if (Value mask = importer.getMask(result))
-      importer.setMask(output, mask);
+    if (Value mask = importer.forward.getMask(result))
+      importer.forward.setMask(output, mask);
   return true;
 }
 
@@ -298,8 +298,8 @@ bool CellLoop::importMixed(llvm::ArrayRef<Value> inputs, Values &outputs) {
           layer, nullptr, path, trainable, resultsOf(loop), outputs,
           [&](LayerBuilder &b) { return castResults(b, twin); }, false))
     return false;
-  if (Value passed = importer.getMask(cast.front()); passed && options->sequences)
-    importer.setMask(outputs[first], passed);
+  if (Value passed = importer.forward.getMask(cast.front()); passed && options->sequences)
+    importer.forward.setMask(outputs[first], passed);
   return true;
 }
 

@@ -99,7 +99,7 @@ bool BidirectionalCall::readArguments(const Node *node, llvm::ArrayRef<Value> in
   }
   sequences = inputs.front();
   if (!mask && (states.empty() || layer.version.isKeras2()))
-    mask = importer.getMask(sequences);
+    mask = importer.forward.getMask(sequences);
   return true;
 }
 
@@ -175,11 +175,11 @@ bool BidirectionalCall::mergeResults(Values &outputs) {
           layer, nullptr, path, trainable, pair, merged,
           [&](LayerBuilder &b) { return merge(b, mode); }, /*passesMasksOn=*/false))
     return false;
-  Value passed = mask ? mask : importer.getMask(sequences);
+  Value passed = mask ? mask : importer.forward.getMask(sequences);
   for (Value output : merged) {
     outputs.push_back(output);
     if (flag(*forward, "return_sequences") && passed)
-      importer.setMask(output, passed);
+      importer.forward.setMask(output, passed);
   }
   return true;
 }
@@ -333,9 +333,9 @@ bool importTimeDistributed(GraphImporter &importer, const LayerConfig &layer, co
   }
   if (!importer.importStepwise(*child, join(path, child->name), trainable, inputs.front(), outputs))
     return false;
-  if (Value mask = importer.getMask(inputs.front()))
+  if (Value mask = importer.forward.getMask(inputs.front()))
     for (Value output : outputs)
-      importer.setMask(output, mask);
+      importer.forward.setMask(output, mask);
   return true;
 }
 

@@ -14,7 +14,7 @@ bool importAddedLoss(GraphImporter &importer, const LayerConfig &layer, const No
   outputs.assign(inputs.begin(), inputs.end());
   for (Value term : inputs)
     if (tensorTypeOf(term).getRank() == 0 && mlir::isa<mlir::FloatType>(elementTypeOf(term)))
-      importer.addLossTerm(path, layer.className, term);
+      importer.forward.addLossTerm(path, layer.className, term);
     else
       // Keras adds such a loss to the scalar of the others, which TensorFlow refuses.
       importer.report.noteInferenceOnly(

@@ -78,7 +78,7 @@ namespace {
 /// How often the batch is in the first dimension of a call's tensors: 1 where it is there alone.
 /// Nothing, and an error, where the function cannot take them together.
 std::optional<int64_t> findTimesBatch(TensorFlowBuilder &b, llvm::ArrayRef<Value> tensors) {
-  const SymbolicIntegerTable &table = b.importer.symbolicIntegers;
+  const SymbolicIntegerTable &table = b.importer.forward.symbolicIntegers;
   std::optional<int64_t> times;
   int64_t rank = 0;
   for (Value tensor : tensors)
@@ -139,8 +139,9 @@ bool GraphImporter::importTensorFlow(const LayerConfig &layer, const Node &node,
       return false;
     }
   }
-  TensorFlowBuilder b(*this, builder, mlir::NameLoc::get(builder.getStringAttr(path)),
-                      *recorded.function, translated ? *translated : node, tensors);
+  TensorFlowBuilder b(*this, forward.builder,
+                      mlir::NameLoc::get(forward.builder.getStringAttr(path)), *recorded.function,
+                      translated ? *translated : node, tensors);
   const std::optional<int64_t> times = findTimesBatch(b, tensors);
   outputs = {b.hasFailed() ? Value() : recorded.function->import(b)};
   llvm::append_range(outputs, b.furtherResults);
@@ -148,7 +149,7 @@ bool GraphImporter::importTensorFlow(const LayerConfig &layer, const Node &node,
   if (times && *times > 1 && names != "reshape" && !names.starts_with("shape|"))
     for (Value output : outputs)
       if (output)
-        symbolicIntegers.setTimesBatch(output, *times);
+        forward.symbolicIntegers.setTimesBatch(output, *times);
   const bool hasOutputs = !b.hasFailed() && b.judgeResults(outputs);
   if (b.hasFailed())
     report.error(path, "TensorFlow operation " + recorded.name + ": " + b.getError());
