@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Calls of layers: a Sequential model as a chain, nested models inline, and the mpc.layer of one
-// call. FunctionalGraph.cpp has the order of calls, Inputs.cpp the InputLayers.
+// call. FunctionalGraph.cpp has the order of calls.
 #include "GraphImporter.h"
 
 #include "CompositeBuilder.h"
 #include "Dtype.h"
 #include "LayerRegistry.h"
+#include "Legacy/TensorFlowImport.h"
 #include "Legacy/TensorFlowNodes.h"
 #include "Objects.h"
 #include "Operations/OperationBuilder.h"
@@ -271,7 +272,7 @@ bool GraphImporter::importOperation(const LayerConfig &layer, const Node &node,
   if (unsupported.contains(&layer))
     return false;
   if (isTensorFlowClass(layer.className))
-    return importTensorFlow(layer, node, path, tensors, outputs);
+    return importTensorFlow(*this, layer, node, path, tensors, outputs);
   OperationBuilder b(forward.builder, mlir::NameLoc::get(forward.builder.getStringAttr(path)),
                      layer, node, tensors);
   outputs = {findOperation(layer)(b)};
@@ -313,7 +314,7 @@ bool GraphImporter::importSequential(const ModelConfig &model, llvm::StringRef p
     if (layers.size() > 1 && layers[1].className == "Embedding" &&
         (dtype == "float16" || dtype == "bfloat16"))
       input.config["dtype"] = "float32";
-    value = importInput(input, join(path, input.name), value);
+    value = modelInputs.import(input, join(path, input.name), value);
     layers = layers.drop_front();
   } else if (!value) {
     if (!model.buildShape) {
@@ -331,7 +332,7 @@ bool GraphImporter::importSequential(const ModelConfig &model, llvm::StringRef p
     for (int64_t extent : *model.buildShape)
       shape.push_back(extent < 0 ? llvm::json::Value(nullptr) : llvm::json::Value(extent));
     input.config["batch_shape"] = std::move(shape);
-    value = importInput(input, join(path, input.name), {});
+    value = modelInputs.import(input, join(path, input.name), {});
   }
   if (!value)
     return false;

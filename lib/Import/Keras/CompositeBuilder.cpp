@@ -90,7 +90,7 @@ llvm::SmallVector<Value> CompositeBuilder::call(const LayerConfig &layer, llvm::
       argument.constant = given.literal;
     }
   }
-  if (!importer.importPart(layer, node, path, own.isTrainable(), values, outputs)) {
+  if (!importer.importCall(layer, &node, path, own.isTrainable(), values, outputs)) {
     own.fail();
     return {};
   }

@@ -196,6 +196,24 @@ json::Value numberOutputs(const Argument &structure, int64_t &next) {
                                                 : json::Value(std::move(list));
 }
 
+void recordOutputs(const ModelConfig &config, ImportedModel &model) {
+  const bool areTensors = llvm::all_of(config.outputs.items, [](const Argument &item) {
+    return item.kind == Argument::Kind::Tensor;
+  });
+  model.outputsAreDictionary = config.outputs.kind == Argument::Kind::Dict && areTensors;
+  if (config.kind == ModelConfig::Kind::Sequential)
+    model.outputNames.push_back(config.layers.back().name);
+  else if (model.outputsAreDictionary) // Keras then prefers its keys
+                                       // (keras/src/trainers/compile_utils.py)
+    model.outputNames = config.outputs.keys;
+  else
+    for (const TensorRef *tensor : config.outputs.tensors())
+      model.outputNames.push_back(tensor->layer);
+  int64_t outputs = 0;
+  if (!areTensors)
+    model.outputStructure = numberOutputs(config.outputs, outputs);
+}
+
 /// A file of weights beside the model's.
 llvm::Error readGivenWeights(llvm::MemoryBufferRef file, const ModelConfig &config,
                              const GraphImporter &importer, ImportedModel &model) {
@@ -280,12 +298,7 @@ llvm::Expected<ImportedModel> importKeras(llvm::MemoryBufferRef file, const Impo
   if (llvm::Error errors = importer.report.takeErrors())
     return std::move(errors);
   llvm::append_range(model.warnings, importer.report.getWarnings());
-  model.outputNames.assign(importer.getOutputNames().begin(), importer.getOutputNames().end());
-  model.outputsAreDictionary = importer.hasDictionaryOfOutputs();
-  int64_t outputs = 0;
-  if (llvm::any_of(config->outputs.items,
-                   [](const Argument &item) { return item.kind != Argument::Kind::Tensor; }))
-    model.outputStructure = numberOutputs(config->outputs, outputs);
+  recordOutputs(*config, model);
   recordPlaces(importer, model);
   recordMerges(importer, model);
   recordLayers(*config, importer, model);

@@ -204,13 +204,14 @@ Value LayerBuilder::getMaskOf(Value input) {
 
 // ---- Config -------------------------------------------------------------------------------------
 
-const llvm::json::Value *LayerBuilder::find(llvm::StringRef key) const {
+/// Null for a key that is missing or null.
+static const llvm::json::Value *findSetting(const LayerConfig &layer, llvm::StringRef key) {
   const llvm::json::Value *value = layer.config.get(key);
   return value && value->kind() != llvm::json::Value::Null ? value : nullptr;
 }
 
 std::optional<double> LayerBuilder::getOptionalNumber(llvm::StringRef key) {
-  const llvm::json::Value *value = find(key);
+  const llvm::json::Value *value = findSetting(layer, key);
   if (!value)
     return std::nullopt;
   if (std::optional<double> number = value->getAsNumber())
@@ -224,7 +225,7 @@ double LayerBuilder::getNumber(llvm::StringRef key, double otherwise) {
 }
 
 int64_t LayerBuilder::getInteger(llvm::StringRef key, int64_t otherwise) {
-  const llvm::json::Value *value = find(key);
+  const llvm::json::Value *value = findSetting(layer, key);
   if (!value)
     return otherwise;
   if (std::optional<int64_t> integer = value->getAsInteger())
@@ -234,7 +235,7 @@ int64_t LayerBuilder::getInteger(llvm::StringRef key, int64_t otherwise) {
 }
 
 bool LayerBuilder::getFlag(llvm::StringRef key, bool otherwise) {
-  const llvm::json::Value *value = find(key);
+  const llvm::json::Value *value = findSetting(layer, key);
   if (!value)
     return otherwise;
   if (std::optional<bool> flag = readFlag(value))
@@ -244,7 +245,7 @@ bool LayerBuilder::getFlag(llvm::StringRef key, bool otherwise) {
 }
 
 std::string LayerBuilder::getString(llvm::StringRef key, llvm::StringRef otherwise) {
-  const llvm::json::Value *value = find(key);
+  const llvm::json::Value *value = findSetting(layer, key);
   if (!value)
     return otherwise.str();
   if (std::optional<llvm::StringRef> text = value->getAsString())
@@ -255,7 +256,7 @@ std::string LayerBuilder::getString(llvm::StringRef key, llvm::StringRef otherwi
 
 std::optional<llvm::SmallVector<int64_t>> LayerBuilder::getIntegers(llvm::StringRef key,
                                                                     int64_t nullValue) {
-  const llvm::json::Value *value = find(key);
+  const llvm::json::Value *value = findSetting(layer, key);
   if (!value)
     return std::nullopt;
   const llvm::json::Array *array = value->getAsArray();

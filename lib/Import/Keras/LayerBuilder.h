@@ -152,7 +152,6 @@ public:
 
 private:
   friend class GraphImporter;
-  const llvm::json::Value *find(llvm::StringRef key) const;
   mlir::Value bindOperand(mlir::Value outer);
   /// The value of @forward that an argument of the body stands for.
   mlir::Value getOperandOf(mlir::Value argument) const;

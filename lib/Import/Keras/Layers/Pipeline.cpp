@@ -31,7 +31,7 @@ bool importPipeline(GraphImporter &importer, const LayerConfig &layer, const Nod
     Node call;
     call.arguments.emplace_back().kind = Argument::Kind::Tensor;
     llvm::SmallVector<Value> results;
-    if (!importer.importPart(*child, call, (path + "/" + child->name).str(), trainable, values,
+    if (!importer.importCall(*child, &call, (path + "/" + child->name).str(), trainable, values,
                              results))
       return false;
     values = std::move(results);

@@ -124,9 +124,9 @@ std::optional<int64_t> findTimesBatch(TensorFlowBuilder &b, llvm::ArrayRef<Value
 
 } // namespace
 
-bool GraphImporter::importTensorFlow(const LayerConfig &layer, const Node &node,
-                                     llvm::StringRef path, llvm::ArrayRef<Value> tensors,
-                                     Values &outputs) {
+bool importTensorFlow(GraphImporter &importer, const LayerConfig &layer, const Node &node,
+                      llvm::StringRef path, llvm::ArrayRef<Value> tensors,
+                      llvm::SmallVector<Value> &outputs) {
   const Recorded recorded(layer);
   if (!recorded.function)
     return false; // reported before
@@ -135,13 +135,13 @@ bool GraphImporter::importTensorFlow(const LayerConfig &layer, const Node &node,
     std::string why;
     translated = callOfGraphOperation(layer, node, why);
     if (!translated) {
-      report.error(path, "TensorFlow operation " + recorded.name + " is damaged: " + why);
+      importer.report.error(path, "TensorFlow operation " + recorded.name + " is damaged: " + why);
       return false;
     }
   }
-  TensorFlowBuilder b(*this, forward.builder,
-                      mlir::NameLoc::get(forward.builder.getStringAttr(path)), *recorded.function,
-                      translated ? *translated : node, tensors);
+  mlir::OpBuilder &builder = importer.forward.builder;
+  TensorFlowBuilder b(importer, builder, mlir::NameLoc::get(builder.getStringAttr(path)),
+                      *recorded.function, translated ? *translated : node, tensors);
   const std::optional<int64_t> times = findTimesBatch(b, tensors);
   outputs = {b.hasFailed() ? Value() : recorded.function->import(b)};
   llvm::append_range(outputs, b.furtherResults);
@@ -149,12 +149,12 @@ bool GraphImporter::importTensorFlow(const LayerConfig &layer, const Node &node,
   if (times && *times > 1 && names != "reshape" && !names.starts_with("shape|"))
     for (Value output : outputs)
       if (output)
-        forward.symbolicIntegers.setTimesBatch(output, *times);
+        importer.forward.symbolicIntegers.setTimesBatch(output, *times);
   const bool hasOutputs = !b.hasFailed() && b.judgeResults(outputs);
   if (b.hasFailed())
-    report.error(path, "TensorFlow operation " + recorded.name + ": " + b.getError());
+    importer.report.error(path, "TensorFlow operation " + recorded.name + ": " + b.getError());
   else if (!hasOutputs)
-    report.error(path, "TensorFlow operation " + recorded.name + " could not be imported");
+    importer.report.error(path, "TensorFlow operation " + recorded.name + " could not be imported");
   return hasOutputs;
 }
 

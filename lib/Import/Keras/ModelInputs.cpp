@@ -1,16 +1,68 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// InputLayers: an argument of @forward, or inside a nested model the cast to the declared dtype.
-#include "GraphImporter.h"
+#include "ModelInputs.h"
 
 #include "Dtype.h"
+#include "LayerRegistry.h"
 #include "Objects.h"
 #include "Shape.h"
+
+#include "llvm/ADT/StringExtras.h"
 
 namespace mpc::keras {
 
 using mlir::Value;
 
 namespace {
+
+/// Whether a config, or one of an object inside it, says `stateful`, or `time_major`, where what
+/// Input calls the batch are steps.
+bool saysStateful(const llvm::json::Object &config, unsigned depth = 0) {
+  if (readFlag(config.get("stateful")).value_or(false) ||
+      readFlag(config.get("time_major")).value_or(false))
+    return true;
+  return depth < 16 && llvm::any_of(
+                           config,
+                           [&](const auto &entry) {
+                             const llvm::json::Object *inner = entry.second.getAsObject();
+                             return inner && saysStateful(*inner, depth + 1);
+                           });
+}
+
+bool hasStatefulLayer(const ModelConfig &model) {
+  return llvm::any_of(model.layers, [](const LayerConfig &layer) {
+    return layer.model ? hasStatefulLayer(*layer.model) : saysStateful(layer.config);
+  });
+}
+
+bool makesMask(const LayerConfig &layer) {
+  return layer.className == "Masking" || (layer.className == "Embedding" &&
+                                          readFlag(layer.config.get("mask_zero")).value_or(false));
+}
+
+/// Whether the model has a layer that makes masks.
+bool hasMasks(const ModelConfig &model) {
+  return llvm::any_of(model.layers, [](const LayerConfig &layer) {
+    return layer.model ? hasMasks(*layer.model) : makesMask(layer);
+  });
+}
+
+/// Whether masked steps behind the others change no result: every layer that sees steps leaves
+/// them out, or computes each by itself.
+bool leavesMaskedStepsOut(const ModelConfig &model) {
+  return llvm::all_of(model.layers, [](const LayerConfig &layer) {
+    if (layer.model)
+      return leavesMaskedStepsOut(*layer.model);
+    if (llvm::is_contained({"Add", "Average", "Bidirectional", "GRU", "GlobalAveragePooling1D",
+                            "InputLayer", "LSTM", "Maximum", "Minimum", "Multiply", "RNN",
+                            "SimpleRNN", "Subtract"},
+                           layer.className))
+      return true;
+    if (layer.className == "GroupNormalization" || layer.className == "Softmax")
+      return false; // over the steps, too
+    const LayerEntry *entry = findLayer(layer);
+    return makesMask(layer) || (entry && entry->masking == Masking::PassesOn);
+  });
+}
 
 /// The element type that values of a Keras dtype have in the phase import: every floating one is
 /// float32. Null for what mpc has no tensors of.
@@ -62,8 +114,8 @@ Value adjustRank(mlir::OpBuilder &builder, mlir::Location loc, Value value,
 
 } // namespace
 
-Value GraphImporter::makeInputLayer(const LayerConfig &layer, llvm::StringRef path, Value value,
-                                    mlir::Type elementType, llvm::StringRef dtype) {
+Value ModelInputs::makeInputLayer(const LayerConfig &layer, llvm::StringRef path, Value value,
+                                  mlir::Type elementType, llvm::StringRef dtype) {
   mlir::Location loc = mlir::NameLoc::get(forward.builder.getStringAttr(path));
   const bool floating = mlir::isa<mlir::FloatType>(elementType);
   auto block = std::make_unique<mlir::Block>();
@@ -85,15 +137,15 @@ Value GraphImporter::makeInputLayer(const LayerConfig &layer, llvm::StringRef pa
   return op.getResult(0);
 }
 
-bool GraphImporter::closeShape(llvm::StringRef path, llvm::StringRef name,
-                               llvm::SmallVectorImpl<int64_t> &shape) {
+bool ModelInputs::closeShape(llvm::StringRef path, llvm::StringRef name,
+                             llvm::MutableArrayRef<int64_t> shape) {
   const std::string declared = printShape(shape);
   auto given = options.inputShapes.find(name.str());
   // Without a name the shape is that of the only input; a second one is without.
   if (given == options.inputShapes.end() && forward.getInputNames().empty())
     given = options.inputShapes.find("");
   if (given != options.inputShapes.end()) {
-    closedInputs.insert(given->first);
+    closed.insert(given->first);
     llvm::ArrayRef<int64_t> extents = given->second;
     bool fits = extents.size() + 1 == shape.size();
     for (size_t axis = 1; fits && axis < shape.size(); ++axis) {
@@ -107,7 +159,7 @@ bool GraphImporter::closeShape(llvm::StringRef path, llvm::StringRef name,
     }
   }
   if (options.openExtent > 0)
-    for (int64_t &extent : llvm::MutableArrayRef(shape).drop_front())
+    for (int64_t &extent : shape.drop_front())
       if (mlir::ShapedType::isDynamic(extent))
         extent = options.openExtent;
   if (!llvm::is_contained(llvm::drop_begin(shape), mlir::ShapedType::kDynamic))
@@ -118,7 +170,7 @@ bool GraphImporter::closeShape(llvm::StringRef path, llvm::StringRef name,
                std::to_string(mlir::ShapedType::isDynamic(extent) ? 100 : extent);
   std::string others;
   for (const auto &[other, extents] : options.inputShapes)
-    if (!closedInputs.count(other))
+    if (!closed.count(other))
       others += (others.empty() ? "; --input-shape was given for " : ", ") + other;
   report.error(path,
                "the input has the shape " + declared +
@@ -132,7 +184,25 @@ bool GraphImporter::closeShape(llvm::StringRef path, llvm::StringRef name,
   return false;
 }
 
-Value GraphImporter::importInput(const LayerConfig &layer, llvm::StringRef path, Value outer) {
+ModelInputs::ModelInputs(const ModelConfig &model, const ImportOptions &options,
+                         ForwardFunction &forward, ImportReport &report)
+    : options(options), forward(forward), report(report), keepsBatch(hasStatefulLayer(model)),
+      masksCoverPadding(hasMasks(model) && leavesMaskedStepsOut(model)) {
+  if (model.inputs.kind == Argument::Kind::Dict)
+    for (const auto &[key, input] : llvm::zip_equal(model.inputs.keys, model.inputs.items))
+      if (input.kind == Argument::Kind::Tensor)
+        keys[input.tensor.layer] = key;
+}
+
+void ModelInputs::reportUnusedShapes() {
+  for (const auto &[name, shape] : options.inputShapes)
+    if (!closed.count(name) && !report.hasErrors())
+      report.error("", "--input-shape=" + llvm::Twine(name) +
+                           ": the model has no such input; it has " +
+                           llvm::join(forward.getInputNames(), ", "));
+}
+
+Value ModelInputs::import(const LayerConfig &layer, llvm::StringRef path, Value outer) {
   for (llvm::StringRef flag : {"sparse", "ragged"})
     if (readFlag(layer.config.get(flag)).value_or(false)) {
       report.error(path,
@@ -159,34 +229,46 @@ Value GraphImporter::importInput(const LayerConfig &layer, llvm::StringRef path,
     report.error(path, "the input has the shape " + printShape(*shape) + " and so no elements");
     return {};
   }
-  if (!outer) {
-    auto key = inputKeys.find(layer.name);
-    const std::string name = key == inputKeys.end() ? layer.name : key->second;
-    if (!closeShape(path, name, *shape))
-      return {};
-    auto type = mlir::RankedTensorType::get(*shape, elementType);
-    if (!isAddressable(type)) {
-      report.error(path, "a row of the input, of shape " + printShape(*shape) +
-                             ", has more than 2^47 bytes; no memory holds that");
-      return {};
-    }
-    outer = forward.addInput(name, type, mlir::NameLoc::get(forward.builder.getStringAttr(path)));
-    // Data become float32 at the border, as in Keras's fit and predict.
-    return dtype == "float32" || !mlir::isa<mlir::FloatType>(elementType)
-               ? outer
-               : makeInputLayer(layer, path, outer, elementType, dtype);
+  return outer ? takeOuter(layer, path, *shape, elementType, dtype, outer)
+               : addArgument(layer, path, *shape, elementType, dtype);
+}
+
+Value ModelInputs::addArgument(const LayerConfig &layer, llvm::StringRef path,
+                               llvm::MutableArrayRef<int64_t> shape, mlir::Type elementType,
+                               llvm::StringRef dtype) {
+  auto key = keys.find(layer.name);
+  const std::string name = key == keys.end() ? layer.name : key->second;
+  if (!closeShape(path, name, shape))
+    return {};
+  auto type = mlir::RankedTensorType::get(shape, elementType);
+  if (!isAddressable(type)) {
+    report.error(path, "a row of the input, of shape " + printShape(shape) +
+                           ", has more than 2^47 bytes; no memory holds that");
+    return {};
   }
+  Value input =
+      forward.addInput(name, type, mlir::NameLoc::get(forward.builder.getStringAttr(path)));
+  // Data become float32 at the border, as in Keras's fit and predict.
+  return dtype == "float32" || !mlir::isa<mlir::FloatType>(elementType)
+             ? input
+             : makeInputLayer(layer, path, input, elementType, dtype);
+}
+
+/// What a nested model is called with.
+Value ModelInputs::takeOuter(const LayerConfig &layer, llvm::StringRef path,
+                             llvm::MutableArrayRef<int64_t> shape, mlir::Type elementType,
+                             llvm::StringRef dtype, Value outer) {
   Value mask = forward.getMask(outer);
-  outer = adjustRank(forward.builder, forward.location, outer, *shape);
+  outer = adjustRank(forward.builder, forward.location, outer, shape);
   // What a nested model leaves open is what it is called with.
-  if (tensorTypeOf(outer).getRank() == int64_t(shape->size()))
-    for (auto [extent, actual] : llvm::zip_equal(*shape, tensorTypeOf(outer).getShape()))
+  if (tensorTypeOf(outer).getRank() == int64_t(shape.size()))
+    for (auto [extent, actual] : llvm::zip_equal(shape, tensorTypeOf(outer).getShape()))
       if (mlir::ShapedType::isDynamic(extent))
         extent = actual;
-  if (tensorTypeOf(outer).getShape() != llvm::ArrayRef(*shape)) {
+  if (tensorTypeOf(outer).getShape() != shape) {
     report.error(path, "the nested model is called with a tensor of shape " +
                            printShape(tensorTypeOf(outer).getShape()) + "; its input has " +
-                           printShape(*shape));
+                           printShape(shape));
     return {};
   }
   // A nested model casts what it is given, integers too, to the declared dtype.
