@@ -27,7 +27,7 @@ WORKLOADS = {"guide": ("the guide's model", 8192), "cnn": ("CNN, 32x32x3", 1024)
              "transformer": ("transformer block, 128x256", 256),
              "gelu_transformer": ("transformer block with gelu, 128x256", 256)}  # fmt: skip
 CONTENDERS = ["mpc", "torch eager", "torch.compile"]
-# Of one workload alone; the precisions are mpc's only.
+# These precisions are mpc's only, and of one workload alone.
 OWN_PRECISIONS = {"guide": {"float8_from_mixed_bfloat16": "float8_from_mixed_bfloat16"}}
 # mpc without something that a library does, and the setting that leaves it to kernels of mpc's.
 WITHOUT = {"cnn": {"mpc without cuDNN": {"MPC_CUDNN": "off"}}, "transformer": {"mpc without cuDNN": {"MPC_CUDNN": "off"}},

@@ -11,7 +11,7 @@ import subprocess
 import google_benchmark
 
 RESULTS = pathlib.Path(__file__).resolve().parent / "results"
-# What decides how fast matrix products are, from the best on.
+# These decide how fast matrix products are, from the best on.
 EXTENSIONS = (("amx_bf16", "AMX"), ("avx512_bf16", "AVX512-BF16"), ("avx512f", "AVX512"), ("avx2", "AVX2"))
 
 

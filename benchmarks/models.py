@@ -90,7 +90,7 @@ def build(name):
     if name in EXAMPLES:
         return EXAMPLES[name]()
     inputs, outputs = MODELS[name]() if name in MODELS else application(name)
-    # What the sweeps compute is no class's logit.
+    # The sweeps compute no logits of classes.
     if name in ("elementwise", "reductions"):
         return inputs, layers.Activation("linear", dtype="float32")(outputs), None
     return inputs, layers.Activation("softmax", dtype="float32")(outputs), CLASSES

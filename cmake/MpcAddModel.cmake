@@ -10,8 +10,8 @@
 # a program that is installed belong $<TARGET_FILE:<n>::<n>> and, from the same folder to the same
 # folder, <n>.safetensors; with OPTIONS --weights=embedded the former alone.
 
-# Of each option `--key=value,…` in the list, values that are files become absolute paths, and are
-# appended to the list `files`.
+# Makes the values that are files absolute paths in each option `--key=value,…` of the list, and
+# appends them to the list `files`.
 function(mpc_find_option_files options files)
   set(given "${${options}}")
   set(found "${${files}}")

@@ -15,7 +15,7 @@ import re
 import subprocess
 
 ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
-# What programs wrote (benchmarks/results, docs/generated) is theirs to keep true.
+# Programs wrote these pages (benchmarks/results, docs/generated), and keep them true.
 WRITTEN = re.compile(r"benchmarks/results/|docs/generated/|examples/\w+/accuracy\.md$")
 MARKERS = ("setup", "file", "run by", "not run")
 BLOCK = re.compile(r"((?:^ *<!--(?:(?!-->).)*-->\n)*)^( *)```(\S*)\n(.*?)^ *```$", re.M | re.S)

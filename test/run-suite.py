@@ -21,7 +21,7 @@ import time
 
 import places
 
-# What lit's features stand for, where a test may be left out for want of one.
+# The reasons of lit's features, where a test may be left out for want of one.
 FEATURES = {"models-of-others": places.WITHOUT_MODELS}
 
 

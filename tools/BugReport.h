@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the tools that MLIR's libraries drive say when they crash: those install LLVM's handlers,
+// The last words of crashing tools that MLIR's libraries drive: those install LLVM's handlers,
 // whose text asks for reports to LLVM.
 #ifndef MPC_TOOLS_BUG_REPORT_H
 #define MPC_TOOLS_BUG_REPORT_H

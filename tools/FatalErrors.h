@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What LLVM's libraries end a process for, in mpc's words and with mpc's exit codes: a stream that
-// could not be written, found when it is closed, and errors inside of LLVM, which are crashes.
+// LLVM's libraries end a process for some errors; this says them in mpc's words and with mpc's exit
+// codes: a stream that could not be written, found when it is closed, and errors inside of LLVM,
+// which are crashes.
 #ifndef MPC_TOOLS_FATAL_ERRORS_H
 #define MPC_TOOLS_FATAL_ERRORS_H
 

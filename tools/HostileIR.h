@@ -17,8 +17,8 @@
 
 namespace mpc {
 
-/// What standard input holds. It is put back, for the tool to read it again; where that fails,
-/// nothing is returned, and the tool finds an empty input.
+/// Reads standard input and puts it back, for the tool to read it again; where that fails, nothing
+/// is returned, and the tool finds an empty input.
 inline std::unique_ptr<llvm::MemoryBuffer> peekStandardInput() {
   auto buffer = llvm::MemoryBuffer::getSTDIN();
   if (!buffer)

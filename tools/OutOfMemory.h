@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the tools say where there is no memory: what they were doing, how much was wanted, and exit
-// status 1, as of any other input that is too large for the machine.
+// The message of the tools where there is no memory: it says what they were doing and how much was
+// wanted. The exit status is 1, as with any other input that is too large for the machine.
 #ifndef MPC_TOOLS_OUT_OF_MEMORY_H
 #define MPC_TOOLS_OUT_OF_MEMORY_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What mpcc and mpc-convert say of a command line that LLVM's parser refuses: its messages start
-// with the program's name, theirs with the severity.
+// The messages of mpcc and mpc-convert about a command line that LLVM's parser refuses: its own
+// start with the program's name, theirs with the severity.
 #ifndef MPC_TOOLS_PARSE_ERRORS_H
 #define MPC_TOOLS_PARSE_ERRORS_H
 

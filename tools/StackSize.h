@@ -12,7 +12,7 @@
 
 namespace mpc {
 
-/// What Linux grants where nobody asks for another limit.
+/// Linux grants this where nobody asks for another limit.
 constexpr size_t usualStack = size_t{8} << 20;
 
 /// Threads that libraries start get their size from the same limit, and 2 MiB where there is none.

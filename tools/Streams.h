@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a process inherits, made such that a write that cannot be done fails, and nothing else does.
+// Prepares the streams that a process inherits, so that a write that cannot be done fails, and
+// nothing else does.
 #ifndef MPC_TOOLS_STREAMS_H
 #define MPC_TOOLS_STREAMS_H
 
@@ -13,8 +14,8 @@ namespace mpc {
 
 /// To be called first in main().
 inline void prepareStreams() {
-  // Of a standard stream that is closed (`2>&-`), the next file would get the number, and messages
-  // would go into it. What stands there instead is open in the direction that nobody uses.
+  // If a standard stream is closed (`2>&-`), the next file would get its number, and messages would
+  // go into that file. A stream is opened there instead, in the direction that nobody uses.
   for (int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (::fcntl(stream, F_GETFD) < 0 && errno == EBADF)
       (void)::open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);

@@ -89,7 +89,7 @@ void attend(benchmark::State &state, const Attention &shape, bool isGradient, in
   for (auto _ : state)
     once();
   team().end();
-  // Of the derivative five products, one of which computes the scores again.
+  // The derivative has five products, one of which computes the scores again.
   const double products = isGradient ? 5 : 2;
   const auto terms = static_cast<double>(shape.scores()) * static_cast<double>(shape.width);
   state.counters["flops"] =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What no step can beat on this CPU: memory, and the micro-kernels on operands in the first-level
-// cache. On as many threads as there are CPUs.
+// Ceilings that no step can beat on this CPU: memory, and the micro-kernels on operands in the
+// first-level cache, on as many threads as there are CPUs.
 #include "kernels.h"
 #include "runtime/base/memory.h"
 #include "runtime/drivers/cpu/kernels/micro_kernel.h"
@@ -55,7 +55,8 @@ void multiply(benchmark::State &state, const MicroKernel &kernel) {
     kernel.multiply(tile);
   kernel.leave(cpuState);
   const auto terms = static_cast<double>(kernel.rows * kernel.columns * steps * kernel.depth);
-  // Of all threads together; an invariant one would be counted once more per thread.
+  // The counter covers all threads together; an invariant one would be counted once more per
+  // thread.
   state.counters["flops"] = benchmark::Counter(2 * terms * static_cast<double>(state.iterations()),
                                                benchmark::Counter::kIsRate);
 }

@@ -19,7 +19,8 @@ using namespace mpc::benchmarks;
 
 namespace {
 
-// Of two spatial dimensions, padded so that results are as many as images, or images / stride.
+// The convolution has two spatial dimensions, padded so that results are as many as images, or
+// images / stride.
 mpc_rt_convolution_t parse(const std::string &specification, uint32_t id, bool &kept) {
   const std::string name = "convolution/" + specification;
   const std::vector<std::string> parts = partsOf(specification);
@@ -88,7 +89,7 @@ public:
       convolver.forgetWeights();
     return !failed;
   }
-  // What computed it.
+  // The kernel that computed it.
   std::string kernel() const {
     std::string line = list.text();
     line.erase(line.find_last_not_of('\n') + 1);

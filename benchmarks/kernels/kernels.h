@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What mpc-benchmark-kernels measures; each function registers benchmarks with Google Benchmark.
+// The benchmarks of mpc-benchmark-kernels; each function registers some with Google Benchmark.
 #ifndef MPC_BENCHMARKS_KERNELS_KERNELS_H
 #define MPC_BENCHMARKS_KERNELS_KERNELS_H
 
@@ -33,9 +33,9 @@ void registerAttentions(const std::vector<std::string> &specifications, int isa)
 /// transposition is in the figure. Named matmul/SPECIFICATION. Throws std::invalid_argument.
 void registerMatmuls(const std::vector<std::string> &specifications);
 
-/// What no step can beat on this CPU, on all of its cores together: triad (bytes per second) and
-/// peak/KERNEL, the micro-kernels up to `isa` on operands in the first-level cache (flops per
-/// second).
+/// Ceilings that no step can beat on this CPU, on all of its cores together: triad (bytes per
+/// second) and peak/KERNEL, the micro-kernels up to `isa` on operands in the first-level cache
+/// (flops per second).
 void registerCeilings(int isa);
 
 } // namespace mpc::benchmarks

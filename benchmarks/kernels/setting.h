@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the runtime's kernels are measured with: threads, dtypes by name, operands.
+// The setting in which the runtime's kernels are measured: threads, dtypes by name, operands.
 #ifndef MPC_BENCHMARKS_KERNELS_SETTING_H
 #define MPC_BENCHMARKS_KERNELS_SETTING_H
 

@@ -49,7 +49,7 @@ LogicalResult mpc::verifyPhaseOfOps(ModuleOp module, Phase phase, StringRef pass
     // A module in a module has symbols of its own.
     if (isa<ModuleOp>(op))
       return op == module;
-    // What code generation makes of functions, no phase before has.
+    // Code generation makes these of functions; no phase before has them.
     if (phase == Phase::Kernels && isa<FunctionOpInterface>(op))
       return isa<func::FuncOp>(op);
     return known.contains(dialect);

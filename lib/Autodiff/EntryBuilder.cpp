@@ -53,7 +53,7 @@ void EntryBuilder::addUpdate(FlatSymbolRefAttr symbol, Value value) {
   updates.push_back({value, builder.getNamedAttr(MpcDialect::kUpdatesAttr, symbol)});
 }
 
-/// What only the derivative looks at has done its work: the value stands for itself.
+/// Ops that only the derivative looks at have done their work: the value stands for itself.
 static void dropDerivativeForms(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(block))
     if (isa<StraightThroughOp, Float8QuantizeGradientOp>(op)) {
@@ -84,7 +84,7 @@ void EntryBuilder::finish() {
   func::ReturnOp::create(builder, function.getLoc(), values);
   dropDerivativeForms(function.getBody().front());
   removeDeadCode(function);
-  // What was returned may have been such a form.
+  // A returned value may have been such a form.
   function.setFunctionType(builder.getFunctionType(
       function.getArgumentTypes(), function.getBody().front().getTerminator()->getOperandTypes()));
   for (auto [i, dictionary] : llvm::enumerate(attributes))

@@ -152,7 +152,7 @@ Value Schedule::build(Value step) {
 
 FailureOr<Value> mpc::buildLearningRate(OpBuilder &builder, OptimizerOp optimizer, Value variable,
                                         Value iteration) {
-  // Of OptimizerV2 and older, whatever gives the rate.
+  // Optimizers of OptimizerV2 and older decay the rate, whatever gives it.
   auto decayed = [&](Value rate) -> Value {
     if (!optimizer.getDecay())
       return rate;

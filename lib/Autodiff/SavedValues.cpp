@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What backward code keeps of the forward pass: what to recompute instead, and remarks about the
-// rest.
+// Decides which values of the forward pass backward code keeps and which it recomputes, with
+// remarks about those it keeps.
 #include "dialects/mpc/IR/Mpc.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"

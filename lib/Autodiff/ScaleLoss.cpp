@@ -132,8 +132,9 @@ void Scaling::predicateStep(OptimizerStepOp step, Value finite) {
   step.getPredicateMutable().assign(finite);
 }
 
-/// What a variable has when its step is skipped: what the call was given, or what the forward pass
-/// made of it (SpectralNormalization assigns kernels, and Keras skips the optimizer alone).
+/// The value that a variable has when its step is skipped: that which the call was given, or which
+/// the forward pass made of it (SpectralNormalization assigns kernels, and Keras skips the
+/// optimizer alone).
 Value Scaling::skippedValue(Value updated, FlatSymbolRefAttr symbol) {
   // Constraints and averages stand behind the step.
   SmallVector<Value> pending{updated};

@@ -50,7 +50,7 @@ private:
 /// Whether the output of a step is one of the model's: steps add two of their own.
 static bool isPrediction(StringRef output) { return output != "loss" && output != "learning_rate"; }
 
-/// What an op and the ops inside it read.
+/// The values that an op and the ops inside it read.
 static llvm::SetVector<Value> valuesReadBy(Operation *op) {
   llvm::SetVector<Value> values(op->operand_begin(), op->operand_end());
   getUsedValuesDefinedAbove(op->getRegions(), values);

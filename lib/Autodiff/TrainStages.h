@@ -8,12 +8,12 @@
 
 namespace mpc {
 
-/// What the stages need to know of a finished @train_step.
+/// The parts of a finished @train_step that the stages need.
 struct TrainStepParts {
   mlir::func::FuncOp function; ///< has the predictions as outputs
   GradientSeedOp seed;         ///< forward code ends here
   mlir::Value cotangent;       ///< of the loss: the seed, times a static scale
-  /// Of the result of a marker, where the optimizer has a static scale: what divides it.
+  /// The divisor of a marker's result, where the optimizer has a static scale.
   llvm::DenseMap<mlir::Value, mlir::Value> unscaled;
 };
 

@@ -125,7 +125,7 @@ void OptimizerApplication::updateShared(int64_t index, int64_t count) {
     entry.addUpdate(symbol, isUpdate ? a.select(isUpdate, value, previous) : value);
 }
 
-/// What clipping and the rule see of the rows that a gradient is made of.
+/// Notes what clipping and the rule see of the rows that a gradient is made of.
 void OptimizerApplication::noteParts(Parameter &parameter, bool clips) {
   RowGradients rows = optimizer.getRows().value_or(RowGradients::Each);
   if (rows == RowGradients::Touched && parameter.state.rule.getKeptRows() != KeptRows::None)
@@ -392,7 +392,7 @@ LogicalResult mpc::buildTrainStep(ModuleOp module, TrainedModel &model, Optimize
   OptimizerApplication application(entry, optimizer, std::move(state));
   if (failed(application.apply(parameters, isStatic)))
     return failure();
-  // What the optimizer has updated starts from the forward pass's new value already.
+  // A variable that the optimizer has updated starts from the forward pass's new value already.
   llvm::DenseSet<Attribute> optimized;
   for (auto [variable, gradient] : llvm::zip_equal(trainable, gradients))
     if (gradient)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Copies @forward and @loss into entries, in training or inference mode.
 #include "lib/Autodiff/TrainedModel.h"
+#include "dialects/mpc/IR/AddedMetric.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -160,7 +161,8 @@ FailureOr<TrainedModel::Copy> TrainedModel::emit(EntryBuilder &entry, Mode mode,
     produced[name] = value;
     if (forward.getResultAttr(i, MpcDialect::kLossTermAttr))
       terms[name] = value;
-    else if (!forward.getResultAttr(i, MpcDialect::kMaskAttr))
+    else if (!forward.getResultAttr(i, MpcDialect::kMaskAttr) &&
+             !forward.getResultAttr(i, kAddedMetricAttr))
       copy.outputs.push_back({name, value});
   }
   if (!withLoss)

@@ -20,13 +20,13 @@ struct NamedValue {
 struct TrainedModel {
   mlir::func::FuncOp forward, loss; // `loss` is null for inference
 
-  /// What a copy of the computation in an entry yields.
+  /// The values that a copy of the computation in an entry yields.
   struct Copy {
     llvm::SmallVector<NamedValue> outputs, updates, metricUpdates;
     mlir::Value loss; // float32 scalar, all terms included; null without @loss
 
-    /// What the optimizer updates: the last new value where the forward pass renews a trainable
-    /// variable (SpectralNormalization), else the variable.
+    /// The value that the optimizer updates: the last new value where the forward pass renews a
+    /// trainable variable (SpectralNormalization), else the variable.
     mlir::Value trainedValue(EntryBuilder &entry, mlir::FlatSymbolRefAttr symbol) const;
   };
 

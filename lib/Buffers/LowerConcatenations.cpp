@@ -2,7 +2,7 @@
 // mpc-lower-concatenations: parts that are computed where they belong, and copies of the others.
 //
 // On buffers, because what overwrites what is settled there: of each part and of the whole only
-// the places in a block are compared, once per use.
+// the positions in a block are compared, once per use.
 #include "StridedBuffer.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -79,7 +79,7 @@ private:
   std::optional<Placed> findPart(unsigned index, const Uses &whole);
   MemRefType typeOf(unsigned index);
   SmallVector<OpFoldResult> sizesOf(Value shaped);
-  void moveWholeBefore(Operation *place);
+  void moveWholeBefore(Operation *point);
   Value viewOf(unsigned index);
   Value reshapeBack(Value view, ArrayRef<Operation *> views);
 
@@ -187,10 +187,10 @@ SmallVector<OpFoldResult> Concatenation::sizesOf(Value shaped) {
   return sizes;
 }
 
-void Concatenation::moveWholeBefore(Operation *place) {
+void Concatenation::moveWholeBefore(Operation *point) {
   auto alloc = op.getOut().getDefiningOp<memref::AllocOp>();
-  rewriter.setInsertionPoint(place);
-  if (!alloc || alloc->isBeforeInBlock(place))
+  rewriter.setInsertionPoint(point);
+  if (!alloc || alloc->isBeforeInBlock(point))
     return;
   SmallVector<Value> extents;
   for (OpFoldResult size : sizesOf(alloc))

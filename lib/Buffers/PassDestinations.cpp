@@ -38,7 +38,7 @@ static Value stripViews(Value value) {
 }
 
 /// Whether `value` or a view of it is read behind `op` in `op`'s block, or by `op` in another way
-/// than element by element at the places that it writes.
+/// than element by element at the indices that it writes.
 static bool isReadAtOrAfter(Value value, Operation *op) {
   SmallVector<Value> aliases{value};
   for (size_t i = 0; i < aliases.size(); ++i)
@@ -103,7 +103,7 @@ public:
   LogicalResult run();
 
 private:
-  /// What the entry returns, and the buffer that it goes to.
+  /// A result of the entry, and the buffer that it goes to.
   struct Result {
     Value value, buffer;
     bool isOutput;

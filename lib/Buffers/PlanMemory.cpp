@@ -54,7 +54,8 @@ static LogicalResult plan(func::FuncOp entry) {
   Value arena = entry.getArgument(index);
   for (const MemoryPlan::Buffer &buffer : plan->getBuffers()) {
     memref::AllocOp alloc = buffer.alloc;
-    // Not at a place kept from before: the op that stood there may be an allocation, erased by now.
+    // A position kept from before would not do: the op that stood there may be an allocation,
+    // erased by now.
     builder.setInsertionPointToStart(&entry.getBody().front());
     Value view = mpcrt::ViewOp::create(builder, alloc.getLoc(), alloc.getType(), arena, batch,
                                        static_cast<uint64_t>(buffer.offset.fixed),

@@ -22,7 +22,7 @@ namespace mpc {
 using namespace mlir;
 using namespace mpc;
 
-/// What addresses that cudaMalloc returns are multiples of.
+/// cudaMalloc returns addresses that are multiples of this.
 static constexpr int64_t kAlignment = 256;
 
 /// Between other entries' calls weights stay as they are. Those of a caller's own loop follow an

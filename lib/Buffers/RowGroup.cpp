@@ -54,7 +54,7 @@ ArrayRef<RowAccesses::Access> RowAccesses::of(linalg::LinalgOp op) {
       accesses.push_back(
           {rowsOf(operand.get()), memref::skipViewLikeOps(cast<MemrefValue>(operand.get())),
            countRowLoops(op.getMatchingIndexingMap(&operand)), op.isDpsInit(&operand)});
-  // What the body reads by itself can be anywhere.
+  // The body may read other buffers by itself, anywhere.
   llvm::SetVector<Value> captured;
   getUsedValuesDefinedAbove(op->getRegions(), captured);
   for (Value value : captured)
@@ -140,7 +140,7 @@ unsigned RowGroup::countIndependentLoops(ArrayRef<Access> added, unsigned common
   for (auto [index, access] : llvm::enumerate(added)) {
     for (const Access &other : accesses.to(access.origin))
       meet(access, other);
-    // An op that reads what it writes at another place would be a race already, but for its own
+    // An op that reads what it writes at another index would be a race already, but for its own
     // row.
     for (const Access &other : added.drop_front(index + 1))
       meet(access, other);

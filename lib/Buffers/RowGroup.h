@@ -19,7 +19,7 @@ public:
     bool writes;
   };
   llvm::ArrayRef<Access> of(mlir::linalg::LinalgOp op);
-  /// To be called before ops change or go.
+  /// Ops are forgotten before they change or go.
   void forget(llvm::ArrayRef<mlir::Operation *> ops) {
     for (mlir::Operation *op : ops)
       known.erase(op);
@@ -86,7 +86,8 @@ private:
     llvm::SmallVector<BatchExtent> extents; ///< of the loops, and perhaps of more
     int64_t elements = 1;                   ///< in a row
   };
-  /// Of at most `most` loops, with the extents of the group's; none if a row would be too long.
+  /// The rows of at most `most` loops, with the extents of the group's; none if a row would be too
+  /// long.
   std::optional<Rows> countRows(mlir::linalg::LinalgOp op, unsigned most) const;
   /// How many of `common` loops stay rows where the op meets what it or the group touches.
   unsigned countIndependentLoops(llvm::ArrayRef<Access> added, unsigned common) const;

@@ -51,7 +51,7 @@ private:
   void recordManifest();
   void recordSourceHash();
   ExitCode finish(AtomicFiles &files, llvm::Error failure);
-  /// What was printed reached standard output; else says so.
+  /// Makes sure that everything printed reached standard output; else says so.
   ExitCode flushOutput();
   ExitCode checkOutputs(llvm::StringRef directory, llvm::ArrayRef<std::string> names);
   std::string printIR();

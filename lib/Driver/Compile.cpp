@@ -69,7 +69,7 @@ ExitCode Compilation::load() {
         "IR; compile the Keras model that it was made from");
     return kExitUsage;
   }
-  // What is left is IR, as text or as bytecode.
+  // Every other file is IR, as text or as bytecode.
   if (std::string why = describeUnknownInput(options.model, bytes); !why.empty()) {
     diagnostics.error(options.model + ": " + why);
     return kExitBadInput;
@@ -146,7 +146,7 @@ ExitCode Compilation::loadIR(llvm::MemoryBufferRef buffer) {
   if (options.compileFrom)
     first = *options.compileFrom == Phase::Module ? Phase::Module
                                                   : Phase(int(*options.compileFrom) + 1);
-  // What a later pass could not do with other IR would look like its own fault.
+  // A later pass that fails on other IR would seem to be at fault itself.
   const Phase written = options.compileFrom.value_or(Phase::Import);
   PassManager manager(&context);
   addVerification(manager, written);
@@ -224,6 +224,7 @@ ExitCode Compilation::prepareTraining(const llvm::json::Object &fileConfig) {
   }
   if (imported)
     config->rules = imported->trainingRules;
+  module->walk([&](LayerOp layer) { config->hasOwnLoss |= layer.getKind() == "AddLoss"; });
   if (options.mode == Mode::Auto)
     for (const std::string &remark : leaveUnknownOut(*config))
       diagnostics.warning(options.model + ": " + remark);
@@ -249,7 +250,7 @@ ExitCode Compilation::prepareTraining(const llvm::json::Object &fileConfig) {
   return failed(buildTraining(*module, *config)) ? kExitBadInput : kExitDone;
 }
 
-/// What the manifest says of layers has to be noted before the layers are inlined.
+/// The manifest's entries for layers have to be noted before the layers are inlined.
 void Compilation::recordManifest() {
   Builder builder(&context);
   SmallVector<Attribute> layers;
@@ -465,7 +466,7 @@ ExitCode Compilation::emit() {
 ExitCode Compilation::run() {
   if (ExitCode code = load(); code != kExitDone)
     return code;
-  // Of later phases the IR has it.
+  // The IR of later phases has it.
   if (first == Phase::Policy)
     sourceHash = std::async([content = file->getBuffer()] { return Sha256::of(content); });
   if (ExitCode code = runPhases(); code != kExitDone)

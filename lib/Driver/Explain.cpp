@@ -140,7 +140,7 @@ void Explanation::recordOps(ModuleOp module) {
             activation != Activation::None)
           row.kernel += (" + " + stringifyActivation(activation)).str();
       }
-      // What leaves the layer is what its last op returns.
+      // The last op of a layer returns the layer's output.
       if (Layer *layer = role == EntryRole::Predict ? findLayer(row.layer) : nullptr)
         layer->output = text(getElementTypeOrSelf(op->getResult(0).getType()));
       ops.push_back(row);

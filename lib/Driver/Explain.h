@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What `mpcc --explain` prints.
+// The table that `mpcc --explain` prints.
 #ifndef MPC_LIB_DRIVER_EXPLAIN_H
 #define MPC_LIB_DRIVER_EXPLAIN_H
 

@@ -103,7 +103,7 @@ Declared readDeclared(ModuleOp module) {
   return declared;
 }
 
-/// What the file holds, by Keras 3's slot name, each in the order of the parameters.
+/// The values of the file, by Keras 3's slot name, each in the order of the parameters.
 struct Old {
   keras::StoredTensor *iteration = nullptr, *dynamicScale = nullptr, *stepCounter = nullptr,
                       *shared = nullptr;
@@ -239,7 +239,8 @@ std::string matchNamed(Declared &declared, const std::vector<std::string> &names
   return "";
 }
 
-/// What the rule's variables share follows from the iterations where the file leaves it out.
+/// The values that the rule's variables share follow from the iterations where the file leaves them
+/// out.
 void addShared(Declared &declared, int64_t iterations, WeightStore &weights) {
   if (!declared.shared || weights.all().count(declared.shared.getSymName().str()))
     return;

@@ -12,8 +12,8 @@ namespace mpc {
 /// `text` as a C identifier: what is not a letter, digit or underscore becomes one.
 std::string toIdentifier(llvm::StringRef text);
 
-/// What of C's or of the linker's a model of this name would hide from a program that has the
-/// model's folder among its own ones; empty for others.
+/// The name of C's or of the linker's that a model of this name would hide from a program that has
+/// the model's folder among its own ones; empty for others.
 llvm::StringRef findHidden(llvm::StringRef name);
 
 } // namespace mpc

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What mpcc says of its own failures, and the file that shows them again. Phases rewrite the IR in
-// place, so the way to the phase that failed is gone once more: only then does it cost anything.
+// The message about mpcc's own failures, and the file that shows them again. Phases rewrite the IR
+// in place, so the way to the phase that failed is gone once more: only then does it cost anything.
 #include "lib/Driver/Compilation.h"
 #include "llvm/Support/FileSystem.h"
 
 using namespace mpc;
 
-/// What of the command line acts on the phases that fail internally, from tensors on.
+/// The options that act on the phases that fail internally, from tensors on.
 static std::string lateOptions(const CompileOptions &options, llvm::StringRef name) {
   std::string text = "--target=" + options.target + " --march=" + options.march;
   if (options.pipeline.biasGradientsInProducts)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What is said of a file that is neither a Keras model nor IR.
+// Messages about a file that is neither a Keras model nor IR.
 #ifndef MPC_LIB_DRIVER_UNKNOWN_INPUT_H
 #define MPC_LIB_DRIVER_UNKNOWN_INPUT_H
 
@@ -16,7 +16,7 @@ bool isOnnxModel(llvm::StringRef path, llvm::StringRef bytes);
 /// The path helps only to tell a damaged archive from a text.
 std::string describeUnknownInput(llvm::StringRef path, llvm::StringRef bytes);
 
-/// What is wrong with what cannot be read as a file.
+/// Says why a path cannot be read as a file.
 std::string describeUnreadable(llvm::StringRef path, std::error_code error);
 
 } // namespace mpc

@@ -124,7 +124,7 @@ static void addTensors(OpPassManager &manager, const PipelineOptions &options) {
   manager.addPass(createVerifyTensors());
 }
 
-/// What leads to the phase, and its verifier.
+/// The passes that lead to the phase, and its verifier.
 static void addPasses(OpPassManager &manager, Phase phase, const PipelineOptions &options) {
   switch (phase) {
   case Phase::Import:
@@ -215,7 +215,7 @@ void mpc::registerPhasePipelines() {
           options.outputGuard = given.guard == OutputGuard::on;
           options.lossScale = given.lossScale;
           options.device = given.device;
-          // What a later pass could not do with other IR would look like its own fault.
+          // A later pass that fails on other IR would seem to be at fault itself.
           for (int phase = int(Phase::Import); phase <= last; ++phase)
             addPhase(manager, Phase(phase), options);
         });

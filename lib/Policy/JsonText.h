@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What llvm::json leaves to its caller: a bound on the nesting of hostile files, and the order of
-// an object's keys.
+// Two things that llvm::json leaves to its caller: a bound on the nesting of hostile files, and the
+// order of an object's keys.
 #ifndef MPC_LIB_POLICY_JSONTEXT_H
 #define MPC_LIB_POLICY_JSONTEXT_H
 

@@ -3,7 +3,6 @@
 // PCRE2 behind map keys. Keys and paths come from model files: pattern length, nesting, memory and
 // the number of matching steps of all keys and paths together are bounded.
 #include "mpc/Policy/PathPattern.h"
-#include "PythonRegex.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
@@ -12,14 +11,13 @@
 
 using namespace mpc;
 
-/// Paths are shorter than PCRE2's largest repeat count (see PythonRegex.cpp).
 static constexpr size_t maxPathBytes = 65535;
 
 static std::shared_ptr<void> compile(llvm::StringRef pattern, uint32_t options,
                                      std::string &message) {
   std::unique_ptr<pcre2_compile_context, decltype(&pcre2_compile_context_free)> context(
       pcre2_compile_context_create(nullptr), pcre2_compile_context_free);
-  pcre2_set_compile_extra_options(context.get(), PCRE2_EXTRA_ALLOW_SURROGATE_ESCAPES);
+  pcre2_set_newline(context.get(), PCRE2_NEWLINE_LF);
   pcre2_set_parens_nest_limit(context.get(), 2000);
   int code = 0;
   PCRE2_SIZE offset = 0;
@@ -28,9 +26,13 @@ static std::shared_ptr<void> compile(llvm::StringRef pattern, uint32_t options,
   if (compiled)
     return std::shared_ptr<void>(compiled,
                                  [](void *p) { pcre2_code_free(static_cast<pcre2_code *>(p)); });
+  if (code == PCRE2_ERROR_LOOKBEHIND_NOT_FIXED_LENGTH) {
+    message = "look-behind requires fixed-width pattern";
+    return nullptr;
+  }
   PCRE2_UCHAR text[256] = {};
   pcre2_get_error_message(code, text, sizeof(text));
-  message = reinterpret_cast<const char *>(text);
+  message = std::string("mpc cannot match this pattern: ") + reinterpret_cast<const char *>(text);
   return nullptr;
 }
 
@@ -83,7 +85,7 @@ PathPattern::PathPattern(llvm::StringRef utf8) : source(utf8.str()) {
               PCRE2_UTF | PCRE2_UCP | PCRE2_ANCHORED | PCRE2_ENDANCHORED | PCRE2_NEVER_BACKSLASH_C,
               message);
   if (!code)
-    error = "mpc cannot match this pattern: " + message;
+    error = std::move(message);
 }
 
 static llvm::Error regexError(const llvm::Twine &text) {
@@ -113,14 +115,4 @@ llvm::Expected<bool> PathPattern::fullMatch(llvm::StringRef path) const {
   pcre2_get_error_message(result, text, sizeof(text));
   return regexError("matching the key '" + source +
                     "' failed: " + reinterpret_cast<const char *>(text));
-}
-
-bool python_regex::isIdentifier(const Text &name) {
-  static const std::shared_ptr<void> identifier = [] {
-    std::string message;
-    // PEP 3131: XID_Start and XID_Continue by their general categories.
-    return compile("[\\p{L}\\p{Nl}_][\\p{L}\\p{Nl}\\p{Mn}\\p{Mc}\\p{Nd}\\p{Pc}]*",
-                   PCRE2_UTF | PCRE2_UCP | PCRE2_ANCHORED | PCRE2_ENDANCHORED, message);
-  }();
-  return identifier && matchWithin(kBudget, identifier.get(), toUTF8(name)) >= 0;
 }

@@ -229,7 +229,7 @@ llvm::Error AtomicFiles::replace() {
     if (file.temporary.empty())
       if (llvm::Error error = link(file))
         return error;
-  // What is known to fail fails before the first file is replaced: they belong together.
+  // Known failures happen before the first file is replaced: the files belong together.
   for (File &file : files) {
     if (llvm::sys::fs::is_directory(file.path))
       return fileError(file.path, "cannot be replaced; expected no folder of this name; remove it",

@@ -17,7 +17,7 @@ std::string toHeader(const ModuleTables &tables);
 std::string toCMakeConfig(const ModuleTables &tables);
 /// example.c: predicts once on zeros.
 std::string toExample(const ModuleTables &tables);
-/// What example.c of the model `name` begins with.
+/// The first lines of example.c of the model `name`.
 std::string toExampleHead(llvm::StringRef name);
 
 /// Null when the library has no such entry.

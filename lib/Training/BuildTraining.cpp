@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Builds @loss beside @forward: total loss, metric updates, and the declarations that training
 // needs (keras/src/trainers/compile_utils.py, trainer.py).
+#include "dialects/mpc/IR/AddedMetric.h"
 #include "lib/Training/LossFunction.h"
 #include "lib/Training/Losses.h"
 #include "lib/Training/Optimizers.h"
@@ -38,7 +39,7 @@ private:
     anyError = true;
     return module.emitError(text);
   }
-  /// Of a part of the config ("loss"), where that stands.
+  /// An error about a part of the config ("loss"), at the location where that stands.
   InFlightDiagnostic error(StringRef part, const Twine &text) {
     anyError = true;
     auto [place, name] = placeOf(part);
@@ -57,6 +58,7 @@ private:
   void addRegularizers();
   void addMetrics(bool weighted);
   void addOutputLosses();
+  void addAddedMetrics();
   void addMetric(Output &output, const llvm::json::Value &json, bool weighted);
   std::string uniqueName(const Output &output, StringRef name, bool weighted);
   /// keras.metrics.Mean of a value per batch, weighted by the batch size.
@@ -69,6 +71,7 @@ private:
   LossFunction &function;
   std::vector<Output> outputs;
   SmallVector<Value> lossTerms;
+  llvm::MapVector<StringRef, SmallVector<Value>> addedMetrics; // by name, once per call
   SmallVector<std::pair<std::string, Value>> outputLosses; // unweighted, by OutputParts::lossName
   llvm::StringMap<unsigned> nameCounts;
   Value total;
@@ -99,6 +102,8 @@ void LossBuilder::collectOutputs() {
                                           builder.getNamedAttr(MpcDialect::kInputAttr, name));
     if (forward.getResultAttr(i, MpcDialect::kLossTermAttr)) {
       lossTerms.push_back(argument);
+    } else if (auto metric = forward.getResultAttrOfType<StringAttr>(i, kAddedMetricAttr)) {
+      addedMetrics[metric.getValue()].push_back(argument);
     } else if (forward.getResultAttr(i, MpcDialect::kMaskAttr)) {
       StringRef number = name.getValue(); // "mask<output>"
       size_t output = 0;
@@ -300,14 +305,15 @@ void LossBuilder::addLosses() {
       value = e.mul(value, e.constant(*output.parts.lossWeight));
     total = total ? e.add(total, value) : value;
   }
-  if (!total && !anyError)
+  if (!total && !anyError && !(CompileConfig::isNull(config.loss) && !lossTerms.empty()))
     error("loss", ": names no loss for any output");
 }
 
+/// Without any loss of an output they are the whole loss.
 void LossBuilder::addLossTerms() {
   Expression e = expression();
   for (Value term : lossTerms)
-    total = e.add(total, e.toFloat(term));
+    total = total ? e.add(total, e.toFloat(term)) : e.toFloat(term);
 }
 
 /// The mean of the magnitudes of all products of two different rows of a matrix (`summed` is 1), or
@@ -360,6 +366,8 @@ void LossBuilder::addRegularizers() {
 MetricParts LossBuilder::trackerOf(Value value) {
   Expression e = expression();
   auto compared = llvm::find_if(outputs, [](const Output &o) { return bool(o.weights); });
+  if (compared == outputs.end()) // a loss of the model's own: tf_keras counts batches then
+    return {{{"total", value}, {"count", e.constant(1)}}};
   Value rows = e.reduceFrom(ReduceKind::Sum, compared->weights, 1); // only its extent counts
   Value repeated = BroadcastLikeOp::create(e.builder, e.loc, value, rows);
   return {{{"total", e.reduceAll(ReduceKind::Sum, repeated)},
@@ -436,6 +444,24 @@ void LossBuilder::addOutputLosses() {
       function.addMetric(tracker, trackerOf(value));
 }
 
+/// keras.metrics.Mean of all elements that the calls of a layer AddMetric get, without weights.
+void LossBuilder::addAddedMetrics() {
+  for (auto &[given, calls] : addedMetrics) {
+    Expression e = expression();
+    Value total, count;
+    for (Value values : calls) {
+      Value sum = e.reduceAll(ReduceKind::Sum, values);
+      Value number = e.reduceAll(ReduceKind::Sum, e.onesLike(values));
+      total = total ? e.add(total, sum) : sum;
+      count = count ? e.add(count, number) : number;
+    }
+    std::string name = given.str();
+    while (function.hasMetric(name))
+      name += "_1";
+    function.addMetric(name, {{{"total", total}, {"count", count}}});
+  }
+}
+
 LogicalResult LossBuilder::run() {
   collectOutputs();
   if (!anyError)
@@ -448,7 +474,7 @@ LogicalResult LossBuilder::run() {
   addSampleLosses();
   addWeights();
   addLosses();
-  if (total) {
+  if (total || (!anyError && !lossTerms.empty())) {
     addLossTerms();
     addRegularizers();
     function.addMetric("loss", trackerOf(total));
@@ -457,6 +483,7 @@ LogicalResult LossBuilder::run() {
   addMetrics(false);
   addMetrics(true);
   addOutputLosses();
+  addAddedMetrics();
   if (anyError)
     return failure();
   function.finish(total);

@@ -61,7 +61,7 @@ static MetricParts recall(MetricInput &in) {
 }
 
 namespace {
-/// Of the four states true positives, false positives, true negatives, false negatives.
+/// The four states are true positives, false positives, true negatives, false negatives.
 enum Rate { Sensitivity, Specificity, Precision };
 } // namespace
 

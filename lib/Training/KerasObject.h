@@ -69,10 +69,10 @@ private:
 /// name, and what would be taken: "has no argument momentun; its arguments are …". "": none.
 std::string checkArgumentNames(const llvm::json::Object &config, llvm::StringRef arguments);
 
-/// What the arguments need, if one holds a number that float32 has no finite value for, or is of
-/// another kind than its name says: "needs one number as momentum". `booleans` name truth values,
-/// `others` what is neither that nor a number; the rest are numbers or null. NaN is text in what
-/// parsePythonJson reads. "": nothing is wrong.
+/// Says what the arguments need, if one holds a number that float32 has no finite value for, or is
+/// of another kind than its name says: "needs one number as momentum". `booleans` name truth
+/// values, `others` values that are neither that nor numbers; the rest are numbers or null. NaN is
+/// text in what parsePythonJson reads. "": nothing is wrong.
 std::string checkArguments(const llvm::json::Object &config,
                            llvm::ArrayRef<llvm::StringRef> booleans,
                            llvm::ArrayRef<llvm::StringRef> others);

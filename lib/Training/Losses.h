@@ -17,7 +17,7 @@ struct SampleLoss {
   bool hasBatch = true;
 };
 
-/// What a loss computes from: float32 predictions and targets, or int32 classes as targets.
+/// A loss computes from float32 predictions and targets, or from int32 classes as targets.
 struct LossInput {
   Expression &e;
   const KerasObject &loss; // its constructor arguments
@@ -28,7 +28,7 @@ struct LossInput {
   int64_t axis(int64_t standard = -1);
 };
 
-/// What targets are.
+/// The kinds of targets.
 enum class TargetKind {
   Values,  ///< float32, of the predictions' shape
   Classes, ///< int32, one dimension less: indices into the predictions' last dimension
@@ -40,8 +40,8 @@ struct LossEntry {
   TargetKind target;
   llvm::StringLiteral arguments; // of the class's constructor, beside Loss's own; spaces between
   SampleLoss (*build)(LossInput &input);
-  /// What is wrong with predictions of this type, or with arguments of this loss alone; "" when
-  /// nothing is. Null: nothing can be.
+  /// Says what is wrong with predictions of this type, or with arguments of this loss alone; ""
+  /// when nothing is. Null: nothing can be.
   std::string (*check)(const KerasObject &loss, mlir::RankedTensorType prediction) = nullptr;
   /// The argument that may be several numbers.
   llvm::StringLiteral list = "";
@@ -58,8 +58,8 @@ llvm::ArrayRef<LossEntry> sequenceLosses();
 /// Null when the loss is not known. `name` is canonical.
 const LossEntry *lookupLoss(llvm::StringRef name);
 
-/// What is wrong with the arguments that Keras checks too, or with a loss that cannot be compiled;
-/// "" when nothing is.
+/// Says what is wrong with the arguments that Keras checks too, or with a loss that cannot be
+/// compiled; "" when nothing is.
 std::string checkLoss(const KerasObject &loss, mlir::RankedTensorType prediction);
 
 /// Names of all losses, sorted, for messages.

@@ -10,7 +10,7 @@
 
 namespace mpc {
 
-/// What a metric sees of one batch.
+/// One batch, as a metric sees it.
 struct MetricInput {
   Expression &e;
   const KerasObject &metric;

@@ -19,7 +19,7 @@ struct RuleInput {
   mlir::FloatAttr number(llvm::StringRef key, double otherwise) {
     return builder.getF64FloatAttr(optimizer.number(key, otherwise));
   }
-  /// Of tf.keras up to 2.10, or of Keras before it was TensorFlow's.
+  /// The optimizer is one of tf.keras up to 2.10, or of Keras before it was TensorFlow's.
   bool isOld() const {
     return family == OptimizerFamily::OptimizerV2 || family == OptimizerFamily::BeforeTensorFlow2;
   }

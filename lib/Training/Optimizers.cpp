@@ -40,8 +40,8 @@ static LogicalResult buildLossScale(OpBuilder &b, Location loc, const KerasObjec
 
 static bool isWhole(double value) { return value == std::trunc(value) && value <= INT32_MAX; }
 
-/// What BaseOptimizer's constructor refuses, and numbers that would make the first step NaN: Keras
-/// trains with them.
+/// Says what BaseOptimizer's constructor refuses, and which numbers would make the first step NaN:
+/// Keras trains with them.
 static std::string checkOptions(const KerasObject &optimizer, OptimizerFamily family) {
   if (std::string problem = checkKinds(optimizer); !problem.empty())
     return problem;
@@ -86,7 +86,7 @@ static ArrayAttr excludedFromDecay(RuleInput &in) {
   return symbols.empty() ? ArrayAttr() : in.builder.getArrayAttr(symbols);
 }
 
-/// What an optimizer limits gradients by.
+/// The limits of gradients that an optimizer has.
 struct Clips {
   FloatAttr norm, globalNorm, value;
 };
@@ -151,7 +151,7 @@ static LogicalResult build(OpBuilder &b, Location loc, ModuleOp module, const Ru
   if (!decay && entry.className == "AdamW")
     input.problem = "needs a number as weight_decay";
   ArrayAttr undecayed = excludedFromDecay(input);
-  // Of Keras 2, and what means something with other arguments only.
+  // These arguments are Keras 2's, or mean something with other arguments only.
   if (std::string unknown =
           object.listUnasked({"decay", "ema_momentum", "ema_overwrite_frequency",
                               "exclude_embeddings", "exclude_from_weight_decay", "exclude_layers",

@@ -8,7 +8,7 @@
 
 namespace mpc {
 
-/// What one output is trained and measured with.
+/// The loss and the metrics that one output is trained and measured with.
 struct OutputParts {
   std::string name;                        // Keras's: a key, or the layer that computes it
   std::string lossName;                    // its loss is logged as "<lossName>_loss"
@@ -17,8 +17,7 @@ struct OutputParts {
   llvm::SmallVector<const llvm::json::Value *> metrics, weightedMetrics;
 };
 
-/// What is to be said of a part of the config: "loss", "loss_weights", "metrics" or
-/// "weighted_metrics".
+/// A remark about a part of the config: "loss", "loss_weights", "metrics" or "weighted_metrics".
 struct ConfigRemark {
   llvm::StringRef part;
   std::string text;

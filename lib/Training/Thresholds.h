@@ -19,7 +19,7 @@ struct Thresholds {
   static Thresholds parse(const KerasObject &metric, double standard);
   /// `count` even ones from 0 to 1.
   static Thresholds spread(int64_t count);
-  /// What Keras calls evenly distributed.
+  /// Whether Keras calls them evenly distributed.
   static bool areEven(llvm::ArrayRef<double> values);
 };
 
@@ -32,7 +32,7 @@ struct ConfusionCounts {
   llvm::SmallVector<MetricParts::State> states() const;
 };
 
-/// What the counts are taken of, besides the thresholds.
+/// The counts depend on these, besides the thresholds.
 struct CountOptions {
   std::optional<int64_t> topK, classId;
   bool multiLabel = false;

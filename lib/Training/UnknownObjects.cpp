@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a file's training config names and mpc does not know: predictions do not need it.
+// Names in a file's training config that mpc does not know: predictions do not need them.
 #include "lib/Training/Losses.h"
 #include "lib/Training/Metrics.h"
 #include "lib/Training/OptimizerRules.h"
@@ -68,8 +68,10 @@ std::vector<std::string> mpc::leaveUnknownOut(CompileConfig &config) {
   const StringRef alone = "compiled for inference alone; --loss and --optimizer name others";
   if (config.lossPlace.empty() && take(config.loss, "loss", alone, [](const KerasObject &loss) {
         return bool(lookupLoss(canonicalName(loss.identifier)));
-      }))
+      })) {
     config.loss = nullptr;
+    config.hasOwnLoss = false; // which would be a part of the loss
+  }
   if (config.optimizerPlace.empty() && !isKnownOptimizer(config.optimizer)) {
     remarks.push_back(("the optimizer '" + KerasObject::parse(config.optimizer)->identifier +
                        "' is not known: " + alone)

@@ -87,7 +87,7 @@ public:
       usedKeys.insert(resolved->key);
       // No entry of a map names the layer.
       const bool isDefault = byOption && resolved->decider != PolicySource::Decider::MapKey;
-      // Of a map the entry decided, and is worth showing.
+      // A rule is worth showing where an entry of a map decided.
       if (resolved->decider != PolicySource::Decider::Policy)
         rule += ": " + resolved->rule;
       if (failed(decide(layer, resolved->policy, rule, isDefault)))

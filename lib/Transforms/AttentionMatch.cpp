@@ -7,7 +7,7 @@
 using namespace mlir;
 using namespace mpc;
 
-/// What no library of CUDA takes in the heads of attention: other multiples, and wider ones.
+/// No library of CUDA takes heads of attention with other multiples, or wider ones.
 static constexpr int64_t kWidthMultiple = 8, kMostWidth = 256;
 /// A score below this has the probability 0 beside any score of a product of 16-bit numbers that
 /// is not.
@@ -39,18 +39,36 @@ static bool hidesNothing(Value mask) {
          elements.getElementType().isInteger(1) && elements.getSplatValue<bool>();
 }
 
-/// Whether the constant is true where the source (last dimension) is not behind the target (the one
-/// before), the same for all samples and heads. One that is repeated over either says no such
-/// thing.
-static bool isCausal(Value mask, ArrayRef<int64_t> scores) {
-  DenseElementsAttr elements;
-  if (!matchPattern(mask, m_Constant(&elements)) || !elements.getElementType().isInteger(1))
+/// Whether the constant counts 0, 1, 2, … along its dimension `axis` from the end, whose extent is
+/// `count`, and has no other.
+static bool countsAlong(Value value, unsigned axis, int64_t count) {
+  DenseIntElementsAttr elements;
+  if (!matchPattern(value, m_Constant(&elements)) || elements.getElementType().isInteger(1))
     return false;
-  ArrayRef<int64_t> shape = cast<ShapedType>(elements.getType()).getShape();
+  ArrayRef<int64_t> shape = elements.getType().getShape();
+  if (shape.size() < axis || elements.getNumElements() != count || *(shape.end() - axis) != count)
+    return false;
+  return llvm::all_of(llvm::enumerate(elements.getValues<APInt>()),
+                      [](auto position) { return position.value() == int64_t(position.index()); });
+}
+
+/// Whether the mask is true where the source (last dimension) is not behind the target (the one
+/// before), the same for all samples and heads. One that is repeated over either says no such
+/// thing. Importers compare positions; a file may hold the whole mask as a constant.
+static bool isCausal(Value mask, ArrayRef<int64_t> scores) {
+  ArrayRef<int64_t> shape = tensorTypeOf(mask).getShape();
   if (shape.size() < 2 || shape.take_back(2) != scores.take_back(2) ||
       !llvm::all_of(shape.drop_back(2), [](int64_t n) { return n == 1; }))
     return false;
-  const int64_t sources = shape.back();
+  while (auto reshape = definedBy<ReshapeOp>(mask)) // of dimensions of 1
+    mask = reshape.getInput();
+  const int64_t targets = shape[shape.size() - 2], sources = shape.back();
+  if (auto compare = definedBy<CompareOp>(mask))
+    return compare.getPredicate() == ComparePredicate::LE &&
+           countsAlong(compare.getLhs(), 1, sources) && countsAlong(compare.getRhs(), 2, targets);
+  DenseElementsAttr elements;
+  if (!matchPattern(mask, m_Constant(&elements)) || !elements.getElementType().isInteger(1))
+    return false;
   for (auto [i, visible] : llvm::enumerate(elements.getValues<bool>()))
     if (visible != (int64_t(i) % sources <= int64_t(i) / sources))
       return false;
@@ -66,8 +84,8 @@ static bool contracts(ContractOp op, ArrayRef<int64_t> lhsBatch, ArrayRef<int64_
          !op.getBias() && op.getActivation() == Activation::None;
 }
 
-/// What hides scores from the softmax: causality, or a mask of the call. CUDA's library takes the
-/// first alone.
+/// Finds why scores are hidden from the softmax: causality, or a mask of the call. CUDA's library
+/// takes the first alone.
 static void matchMask(SelectOp select, bool isCuda, AttentionMatch &match, StringRef &obstacle) {
   Value mask = select->getOperand(0);
   if (hidesNothing(mask))
@@ -92,8 +110,8 @@ static bool clearsHidden(Operation *op, Value probabilities, const AttentionMatc
          select->getOperand(1) == probabilities && scalarOf(select->getOperand(2)).value_or(1) == 0;
 }
 
-/// What the sources have that the mask hides: nothing, or a score and no probability. CUDA's
-/// library has the first alone.
+/// Checks what hidden sources have: nothing, or a score and no probability. CUDA's library has the
+/// first alone.
 static void checkHidden(bool isCuda, bool isCleared, AttentionMatch &match, StringRef &obstacle) {
   auto score = scalarOf(match.hiding->getOperand(2));
   if (!isCuda && isCleared && score && std::isfinite(*score))
@@ -141,7 +159,7 @@ static bool matchScores(SoftmaxOp softmax, bool isCuda, AttentionMatch &match,
   return true;
 }
 
-/// The product of the probabilities with values, in the places of the queries.
+/// The product of the probabilities with values, at the positions of the queries.
 static void matchProduct(SoftmaxOp softmax, bool isCuda, AttentionMatch &match,
                          StringRef &obstacle) {
   if (!obstacle.empty())

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What mpc-form-attention looks for around a softmax.
+// The ops around a softmax that mpc-form-attention looks for.
 #ifndef MPC_LIB_TRANSFORMS_ATTENTIONMATCH_H
 #define MPC_LIB_TRANSFORMS_ATTENTIONMATCH_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the passes that move elementwise ops into contractions ask of both.
+// The questions that passes ask which move elementwise ops into contractions.
 #ifndef MPC_LIB_TRANSFORMS_CONTRACTEDMATRIX_H
 #define MPC_LIB_TRANSFORMS_CONTRACTEDMATRIX_H
 
@@ -8,8 +8,8 @@
 
 namespace mpc {
 
-/// What an op yields that computes each element from those at the same place of its `inputs`
-/// operands; null for others.
+/// The yielded value of an op that computes each element from those at the same index of its
+/// `inputs` operands; null for others.
 mlir::Value yieldOfElements(mlir::linalg::GenericOp op, int64_t inputs);
 
 /// The contraction whose result the value is, as it is or in another shape, and whether nothing

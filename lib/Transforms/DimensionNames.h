@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a user calls the dimensions of a layer's products: units, channels, vocabulary.
+// The names that users know the dimensions of a layer's products by: units, channels, vocabulary.
 #ifndef MPC_LIB_TRANSFORMS_DIMENSIONNAMES_H
 #define MPC_LIB_TRANSFORMS_DIMENSIONNAMES_H
 

@@ -12,7 +12,7 @@ namespace mpc {
 using namespace mlir;
 using namespace mpc;
 
-/// [batch, places, width] as one head.
+/// [batch, length, width] as one head.
 static Value withHeads(IRRewriter &rewriter, Location loc, Value value) {
   RankedTensorType type = tensorTypeOf(value);
   if (type.getRank() == 4)

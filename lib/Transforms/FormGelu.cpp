@@ -115,7 +115,7 @@ static void visitTanh(IRRewriter &rewriter, TanhOp tanh) {
   rewriter.setInsertionPoint(gelu);
   SetVector<Value> parts(gelu->operand_begin(), gelu->operand_end());
   rewriter.replaceOpWithNewOp<GeluOp>(gelu, x);
-  // Of these only the argument has another use now.
+  // Only the argument has another use among these now.
   while (!parts.empty()) {
     Operation *part = parts.pop_back_val().getDefiningOp();
     if (!part || !isOpTriviallyDead(part))

@@ -80,7 +80,7 @@ static SmallVector<mpcrt::ContractOp> readersOf(Value value) {
   return readers;
 }
 
-/// What stands between the sum and the contraction and is computed from the sum.
+/// The ops between the sum and the contraction that are computed from the sum.
 static SmallVector<Operation *> findEarlyUsers(GenericOp sum, mpcrt::ContractOp contract) {
   SmallVector<Operation *> users;
   if (contract->isBeforeInBlock(sum))

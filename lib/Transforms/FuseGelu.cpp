@@ -20,7 +20,7 @@ using namespace mpc;
 using linalg::GenericOp;
 
 /// Whether both are computed by the same scalar ops, of constants and of `arguments`, each of which
-/// corresponds to the one at its place in `others`.
+/// corresponds to the one at its index in `others`.
 static bool isSameExpression(Value value, Value other, ValueRange arguments, ValueRange others) {
   for (auto [argument, corresponding] : llvm::zip_equal(arguments, others))
     if (value == argument || other == corresponding)
@@ -45,7 +45,7 @@ static bool computes(GenericOp op, int64_t inputs,
   if (!rounded || yielded.getType().getIntOrFloatBitWidth() != 16 ||
       !rounded.getIn().getType().isF32())
     return false;
-  // What the definition says, at a place of its own.
+  // The definition is built in a block of its own, for comparison.
   Block definition;
   OpBuilder builder(op.getContext());
   builder.setInsertionPointToStart(&definition);
@@ -118,7 +118,7 @@ static void fuseGelu(IRRewriter &rewriter, GenericOp gelu) {
   rewriter.setInsertionPoint(contract);
   mpcrt::ContractOp::Extras extras = contract.getExtras();
   extras.gelu = true;
-  // What else reads the argument, as the derivative does, finds it beside.
+  // Other readers of the argument, as the derivative, find it beside.
   if (!isOnlyUse)
     extras.kept = contract.getOut();
   mpcrt::ContractOp merged = contract.cloneWith(rewriter, extras);
@@ -157,7 +157,7 @@ static Value findCounterpart(Value argument, Value cotangent, Value matrix) {
 static void fuseGradient(IRRewriter &rewriter, GenericOp gradient) {
   Value cotangent = gradient.getDpsInputs()[0];
   auto [contract, isOnlyUse] = findMatrix(cotangent, /*inParts=*/true);
-  Value place;
+  Value argument;
   std::string obstacle;
   if (!contract) {
     obstacle = "the cotangent is not what a contraction writes";
@@ -166,17 +166,17 @@ static void fuseGradient(IRRewriter &rewriter, GenericOp gradient) {
   } else if (isInLoop(contract)) {
     obstacle = "the contraction runs in a loop";
   } else if (obstacle = obstacleOf(contract, mpcrt::ContractPart::GeluGradient); obstacle.empty()) {
-    place = findCounterpart(gradient.getDpsInputs()[1], cotangent, contract.getResult(0));
-    if (!place ||
-        (place.getDefiningOp() && (place.getDefiningOp()->getBlock() != contract->getBlock() ||
-                                   !place.getDefiningOp()->isBeforeInBlock(contract))))
+    argument = findCounterpart(gradient.getDpsInputs()[1], cotangent, contract.getResult(0));
+    if (!argument || (argument.getDefiningOp() &&
+                      (argument.getDefiningOp()->getBlock() != contract->getBlock() ||
+                       !argument.getDefiningOp()->isBeforeInBlock(contract))))
       obstacle = "gelu's argument is not there as such a matrix";
   }
   if (!obstacle.empty())
     return miss(gradient, "derivative of gelu", obstacle);
   rewriter.setInsertionPoint(contract);
   mpcrt::ContractOp::Extras extras = contract.getExtras();
-  extras.geluAt = place;
+  extras.geluAt = argument;
   mpcrt::ContractOp merged = contract.cloneWith(rewriter, extras);
   remark::passed(gradient.getLoc(), fusionRemark("gelu"))
       << "derivative of gelu applied by the contraction that writes the cotangent";

@@ -82,11 +82,11 @@ static Decision decide(OpOperand *operand) {
     return {Merge::No, "the kernel would have too many operands or ops"};
   bool cheap = isCheap(producer);
   bool repeats = !consumer.getMatchingIndexingMap(operand).isPermutation();
-  // Such as a matrix that was turned so that neighbours read neighbours.
+  // An example is a matrix that was transposed so that neighbours read neighbours.
   for (OpOperand *other : consumer.getDpsInputOperands())
     if (other->get() == operand->get() &&
         consumer.getMatchingIndexingMap(other) != consumer.getMatchingIndexingMap(operand))
-      return {Merge::No, "it is read at several places: each would compute it again"};
+      return {Merge::No, "it is read at several indices: each would compute it again"};
   bool only = llvm::all_of(producer->getUsers(), [&](Operation *user) { return user == consumer; });
   if (repeats && !cheap)
     return {Merge::No, "its value is broadcast: every repetition would compute it again"};

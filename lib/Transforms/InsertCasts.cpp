@@ -3,6 +3,7 @@
 // mpc-insert-casts: Keras's autocast as explicit casts, and the end of layers. Functions are
 // rebuilt op by op in their order: operands are already final, so the types follow from them.
 #include "LossBoundary.h"
+#include "dialects/mpc/IR/AddedMetric.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
 #include "mpc/Transforms/Passes.h"
@@ -24,7 +25,7 @@ static bool isFloatValue(Value value) {
 }
 
 namespace {
-/// Rebuilds the ops of one block at the builder's place, with final types.
+/// Rebuilds the ops of one block at the builder's insertion point, with final types.
 class Caster {
 public:
   Caster(OpBuilder &builder, IRMapping &values) : builder(builder), values(values) {}
@@ -178,7 +179,7 @@ LogicalResult Caster::rebuildScan(ScanOp scan, Type weak, StringAttr path) {
   for (auto [operand, argument] :
        llvm::zip_equal(scan->getOperands(), scan.getBody().front().getArguments())) {
     Value value = values.lookup(operand);
-    // What is captured, and variables of a dtype of their own, have the type that they need.
+    // Captured values, and variables of a dtype of their own, have the type that they need.
     const bool keeps = argument.getArgNumber() >= carried + scanned || wide.contains(operand);
     if (element && isFloatValue(value) && !keeps) {
       auto constant = operand.getDefiningOp<ConstantOp>();
@@ -244,6 +245,12 @@ static VariableOp updatedBy(OpResult result) {
                 : VariableOp();
 }
 
+/// Whether @loss alone takes the result, in float32: a term of the loss, or what a metric averages.
+static bool isForLoss(func::FuncOp function, unsigned index) {
+  return function.getResultAttr(index, MpcDialect::kLossTermAttr) ||
+         function.getResultAttr(index, kAddedMetricAttr);
+}
+
 /// How a result of a layer leaves the function, which decides its type.
 static Type typeOfUse(OpResult result, Type compute) {
   if (VariableOp variable = updatedBy(result))
@@ -253,7 +260,7 @@ static Type typeOfUse(OpResult result, Type compute) {
     if (!function || !isa<func::ReturnOp>(use.getOwner()))
       continue;
     unsigned index = use.getOperandNumber();
-    if (function.getResultAttr(index, MpcDialect::kLossTermAttr))
+    if (isForLoss(function, index))
       return Float32Type::get(result.getContext());
     if (auto symbol =
             function.getResultAttrOfType<FlatSymbolRefAttr>(index, MpcDialect::kUpdatesAttr))
@@ -272,7 +279,7 @@ static VariableOp variableOf(Value value) {
     return updatedBy(result);
   }
   auto argument = dyn_cast<BlockArgument>(value);
-  // What a scan or a layer around this one captures is the same inside.
+  // A value that a scan or a layer around this one captures is the same inside.
   if (Operation *around = argument ? argument.getOwner()->getParentOp() : nullptr;
       isa_and_nonnull<ScanOp, LayerOp>(around))
     return variableOf(around->getOperand(argument.getArgNumber()));
@@ -416,7 +423,7 @@ LogicalResult InsertCastsPass::storeVariables() {
     auto type = cast<RankedTensorType>(variable.getType());
     if (!isa<FloatType>(type.getElementType()))
       continue;
-    // What a layer stores in a dtype of its own choice follows no policy.
+    // A variable that a layer stores in a dtype of its own choice follows no policy.
     if (auto own = variable->getAttrOfType<TypeAttr>(MpcDialect::kOwnTypeAttr)) {
       variable.setType(type.clone(own.getValue()));
       continue;
@@ -468,7 +475,7 @@ LogicalResult InsertCastsPass::rebuildFunction(func::FuncOp function) {
     for (Operation *op : llvm::reverse(originals))
       op->erase();
   }
-  // Updates have their variable's type, loss terms are float32.
+  // Updates have their variable's type; loss terms and what metrics average are float32.
   for (OpOperand &operand : terminator->getOpOperands()) {
     unsigned index = operand.getOperandNumber();
     if (!isFloatValue(operand.get()))
@@ -478,7 +485,7 @@ LogicalResult InsertCastsPass::rebuildFunction(func::FuncOp function) {
             function.getResultAttrOfType<FlatSymbolRefAttr>(index, MpcDialect::kUpdatesAttr)) {
       if (auto variable = SymbolTable::lookupNearestSymbolFrom<VariableOp>(function, symbol))
         element = getElementTypeOrSelf(variable.getType());
-    } else if (function.getResultAttr(index, MpcDialect::kLossTermAttr)) {
+    } else if (isForLoss(function, index)) {
       element = builder.getF32Type();
     }
     if (element)

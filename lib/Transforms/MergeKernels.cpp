@@ -34,7 +34,7 @@ int64_t mpc::workOf(Operation *op) {
                                                     : 1;
 }
 
-/// Of one element; casts are code, too.
+/// The ops for one element; casts are code, too.
 static int64_t codeOf(GenericOp op) {
   int64_t work = 0;
   for (Operation &inner : op.getBody()->without_terminator())
@@ -47,7 +47,8 @@ bool mpc::fitOneKernel(GenericOp producer, GenericOp consumer, size_t times) {
   llvm::SmallPtrSet<Value, 32> operands;
   operands.insert_range(producer->getOperands());
   operands.insert_range(consumer->getOperands());
-  // What one value is read for counts, too: squares of squares would double it each time.
+  // The number of values that one value is computed from counts, too: squares of squares would
+  // double it each time.
   return operands.size() <= kMaxOperands &&
          times * producer->getNumOperands() + consumer->getNumOperands() <= 4 * kMaxOperands &&
          static_cast<int64_t>(times) * codeOf(producer) + codeOf(consumer) <= kMaxWork;
@@ -90,7 +91,7 @@ GenericOp mpc::mergeProducer(IRRewriter &rewriter, OpOperand *operand, bool repe
   return merged;
 }
 
-/// Places of producers' results that were kept but not used.
+/// Indices of producers' results that were kept but not used.
 static void dropUnusedResults(func::FuncOp function) {
   RewritePatternSet patterns(function.getContext());
   linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);

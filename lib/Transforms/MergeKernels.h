@@ -10,7 +10,7 @@
 
 namespace mpc {
 
-/// Of one element.
+/// The bytes of one element.
 int64_t bytesOf(mlir::Value value);
 
 /// In ops of arithmetic. Approximations of functions (mpc-expand-math) count as about what they

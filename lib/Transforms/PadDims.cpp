@@ -74,8 +74,8 @@ struct PadDimsPass : mpc::impl::PadDimsBase<PadDimsPass> {
 
   static int64_t lineOf(Type element) { return kCudaLineBits / element.getIntOrFloatBitWidth(); }
 
-  /// What an extent becomes: of what is padded anyway, whole lines of the cache, if that adds
-  /// little.
+  /// The padded extent. If it is padded anyway, it is padded to whole lines of the cache where that
+  /// adds little.
   int64_t paddedTo(int64_t extent, int64_t step, Type element) const {
     const int64_t wide = llvm::alignTo(extent, lineOf(element));
     const bool widens = isCuda() && multiple == 0 && extent % step != 0 && widenShare > 0 &&
@@ -89,8 +89,8 @@ struct PadDimsPass : mpc::impl::PadDimsBase<PadDimsPass> {
     return name.empty() ? "" : " (" + name + ")";
   }
 
-  /// What is multiplied in another way, or not at all: why nothing is padded, and the advice of
-  /// Keras's mixed precision guide.
+  /// Explains why ops that are multiplied in another way, or not at all, are not padded, with the
+  /// advice of Keras's mixed precision guide.
   void explainOther(Operation *op) const {
     auto explain = [&](const Twine &what, Type element, int64_t extent, StringRef why) {
       if (element.getIntOrFloatBitWidth() != 16 || ShapedType::isDynamic(extent))
@@ -130,14 +130,14 @@ struct PadDimsPass : mpc::impl::PadDimsBase<PadDimsPass> {
       return;
     rewriter.setInsertionPoint(contract);
     Value ordered = TransposeOp::create(rewriter, contract.getLoc(), contract.getRhs(), order);
-    auto places = [&](size_t first, size_t count) {
+    auto dimensions = [&](size_t first, size_t count) {
       return llvm::to_vector(llvm::seq<int64_t>(first, first + count));
     };
     const size_t batch = contract.getRhsBatch().size(), sums = contract.getRhsContracting().size();
     rewriter.modifyOpInPlace(contract, [&] {
       contract.getRhsMutable().assign(ordered);
-      contract.setRhsBatch(places(0, batch));
-      contract.setRhsContracting(places(order.size() - sums, sums));
+      contract.setRhsBatch(dimensions(0, batch));
+      contract.setRhsContracting(dimensions(order.size() - sums, sums));
     });
   }
 
@@ -189,8 +189,8 @@ bool PadDimsPass::Padding::gains() const {
   return true;
 }
 
-/// Of float8 the driver takes any number of rows, and copies to rows of zeros behind them what is
-/// summed over samples.
+/// The driver takes any number of rows of float8. It copies operands that are summed over samples,
+/// with rows of zeros behind them.
 bool PadDimsPass::Padding::hasSamples(RankedTensorType type, ArrayRef<int64_t> axes) const {
   return isFloat8(element) &&
          llvm::any_of(axes, [&](int64_t axis) { return type.isDynamicDim(axis); });
@@ -211,7 +211,7 @@ void PadDimsPass::Padding::explain(const std::string &text, int64_t extent, int6
                                                            std::to_string(step) + " already";
 }
 
-/// What the extent of `axis` becomes; dynamic where it is.
+/// The padded extent of `axis`; dynamic where it is.
 int64_t PadDimsPass::Padding::paddedExtent(StringRef what, RankedTensorType type,
                                            int64_t axis) const {
   int64_t extent = type.getDimSize(axis);

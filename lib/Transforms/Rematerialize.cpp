@@ -69,7 +69,7 @@ static SmallVector<OpResult> findKept(GenericOp producer, GenericOp consumer, in
     kept.push_back(producer.getTiedOpResult(&init));
     bytes += bytesOf(kept.back());
   }
-  // What is broadcast is small.
+  // Operands that are broadcast are small.
   for (OpOperand *input : producer.getDpsInputOperands())
     if (producer.getMatchingIndexingMap(input).isPermutation() &&
         !llvm::is_contained(consumer->getOperands(), input->get()))

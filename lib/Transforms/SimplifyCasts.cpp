@@ -36,7 +36,7 @@ static bool isExact(Type from, Type to) {
          (integer.isUnsigned() || integer.getWidth() == 1 || !toInteger.isUnsigned());
 }
 
-/// What the cast does without the exact cast in front of it; null when both are needed.
+/// The value that the cast gives without the exact cast in front of it; null when both are needed.
 static Value skipExactCast(CastOp cast) {
   if (cast.getInput().getType() == cast.getType())
     return cast.getInput();

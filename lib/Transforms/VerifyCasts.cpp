@@ -46,7 +46,7 @@ private:
   /// Most ops check the same themselves; this holds for those that do not.
   static LogicalResult verifyTypes(Operation *op) {
     auto precise = dyn_cast<PrecisionOpInterface>(op);
-    // Of an op with a body the ops inside are checked.
+    // An op with a body has its inner ops checked.
     if (!precise || op->getNumRegions() > 0)
       return success();
     Type common;

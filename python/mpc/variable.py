@@ -14,8 +14,8 @@ from .errors import InvalidArgumentError
 class Variable:
     """One variable of a model: `path`, `shape`, `dtype`, `role`."""
 
-    # Of the model only what runs: a reference to the model, which has its variables, would keep it
-    # and its memory until Python looks for cycles.
+    # A reference to the model, which has its variables, would keep it and its memory until Python
+    # looks for cycles; so only the context that runs is kept.
     def __init__(self, context: Any, index: int, table: Mapping[str, Any]) -> None:
         self._context, self._index = context, index
         self.path: str = table["name"]

@@ -22,7 +22,7 @@ namespace mpc::python {
 /// does not know come as unsigned integers of their width.
 using Input = nanobind::ndarray<nanobind::ro, nanobind::c_contig, nanobind::device::cpu>;
 using Output = nanobind::ndarray<nanobind::c_contig, nanobind::device::cpu>;
-/// What a run reads and writes: memory of the host, or of a GPU.
+/// A run reads and writes memory of the host, or of a GPU.
 using AnyInput = std::variant<DeviceTensor, Input>;
 using AnyOutput = std::variant<DeviceTensor, Output>;
 

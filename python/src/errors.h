@@ -9,7 +9,7 @@
 
 namespace mpc::python {
 
-/// What a failing call of the C ABI leaves behind.
+/// A failing call of the C ABI leaves these behind.
 struct RuntimeFailure {
   mpc_rt_status_t status;
   std::string message;

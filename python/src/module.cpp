@@ -95,8 +95,8 @@ nb::dict describeModel(const Model &model) {
 using Any = nb::ndarray<nb::ro, nb::device::cpu>;
 using Bits = nb::ndarray<nb::numpy, nb::ro>;
 
-// What `object.__dlpack__` gives as a NumPy array, which keeps it: the producer may have made it
-// for this call. A dtype that NumPy lacks comes as its bits.
+// Makes the tensor of `object.__dlpack__` a NumPy array, which keeps it: the producer may have made
+// it for this call. A dtype that NumPy lacks comes as its bits.
 std::pair<std::string, Bits> viewTensor(nb::object object) {
   Any tensor = nb::cast<Any>(object.attr("__dlpack__")());
   std::string name = nameOf(tensor.dtype());

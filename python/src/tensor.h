@@ -28,7 +28,7 @@ public:
   DeviceTensor rows(int64_t begin, int64_t end) const;
   /// The same elements under another shape.
   DeviceTensor reshaped(std::vector<int64_t> shape) const;
-  /// What the C ABI takes; valid as long as this object is.
+  /// The tensor as the C ABI takes it; valid as long as this object is.
   DLManagedTensor view() const;
 
 private:

@@ -228,7 +228,7 @@ class Training(Case):
         rate = model.learning_rate
         model.fit(x, y, epochs=3, verbose=0, callbacks=[mpc.callbacks.ReduceLROnPlateau("loss", factor=0.5, patience=1, mode="max")])
         self.assertAlmostEqual(model.learning_rate, rate * 0.25)
-        # Of R2 more is better, of an error less, of a name of one's own mpc does not know.
+        # More of R2 is better, less of an error; mpc does not know names of one's own.
         for monitor, values, epochs in (("val_r2_score", (0.1, 0.5, 0.9), 3), ("mean_squared_error_1", (0.1, 0.5, 0.9), 2)):
             stop, stopped = mpc.callbacks.EarlyStopping(monitor, patience=1), []
             stop.set_model(model)
@@ -238,7 +238,7 @@ class Training(Case):
                 stop.on_epoch_end(epoch, {monitor: value})
                 stopped.append(model.stop_training)
             self.assertEqual(stopped.index(True) + 1 if True in stopped else 3, epochs)
-        # What keras.callbacks.EarlyStopping does of the same losses.
+        # keras.callbacks.EarlyStopping does this with the same losses.
         for options, epochs in (({}, 3), ({"baseline": 0.1}, 2), ({"start_from_epoch": 2}, 5), ({"baseline": 9}, 3)):
             stop = mpc.callbacks.EarlyStopping("loss", patience=2, **options)
             stop.set_model(model)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What this CPU and operating system can run. Read with CPUID and XGETBV directly: the compiler's
-// __builtin_cpu_supports depends on the libgcc at hand for the newer features.
+// The features that this CPU and operating system can run. CPUID and XGETBV are read directly: the
+// compiler's __builtin_cpu_supports depends on the libgcc at hand for the newer features.
 #ifndef MPC_RUNTIME_BASE_CPU_H
 #define MPC_RUNTIME_BASE_CPU_H
 

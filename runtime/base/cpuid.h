@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the processor and the kernel say when they are asked, and nothing made of it: all that
-// test/SoftwareTiles has to answer instead of them.
+// The plain answers of the processor and the kernel, and nothing made of them: test/SoftwareTiles
+// answers all of these instead.
 #ifndef MPC_RUNTIME_BASE_CPUID_H
 #define MPC_RUNTIME_BASE_CPUID_H
 

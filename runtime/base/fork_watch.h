@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a fork leaves behind: threads are gone, and so is libgomp's team of the thread that forked,
-// although libgomp does not know. Code that keeps either asks here.
+// A fork leaves no threads behind, and no libgomp team of the thread that forked, although libgomp
+// does not know. Code that keeps either asks here.
 #ifndef MPC_RUNTIME_BASE_FORK_WATCH_H
 #define MPC_RUNTIME_BASE_FORK_WATCH_H
 
 namespace mpc::rt {
 
-// To be called before any of the below counts; cheap when it has been.
+// The functions below count only after this call; it is cheap when repeated.
 void watchForks() noexcept;
 
 // How many forks lie between the first process that watched and this one.

@@ -46,10 +46,10 @@ public:
   uint64_t size() const { return bytes; }
   // Grows to at least `wanted` bytes; the content is undefined afterwards.
   bool reserve(uint64_t wanted) noexcept { return wanted <= bytes || obtain(wanted); }
-  // Of a part that will not be used as a whole: its pages come one by one. Without effect on memory
-  // of the caller's.
+  // Makes the pages of a part that will not be used as a whole come one by one. This has no effect
+  // on memory of the caller's.
   void useSmallPages(uint64_t offset, uint64_t length) noexcept;
-  // What is wrong with the memory that the last call got, as a message; null when there was none.
+  // Says what is wrong with the memory that the last call got; null when there was none.
   const char *problem() const { return wrong; }
 
 private:
@@ -71,7 +71,7 @@ private:
   size_t mappedBytes = 0;
 };
 
-// As Buffer::reserve; throws OutOfMemory.
+// Does what Buffer::reserve does, and throws OutOfMemory.
 inline void reserve(Buffer &buffer, uint64_t bytes) {
   if (!buffer.reserve(bytes))
     throw OutOfMemory(bytes);

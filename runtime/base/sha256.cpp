@@ -101,7 +101,7 @@ std::string hash(const void *data, size_t bytes, decltype(&compressPortably) com
                  0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
   const auto *next = static_cast<const uint8_t *>(data);
   compress(state, next, bytes / blockBytes);
-  // What is left, a one, zeros, and the number of bits: one block or two.
+  // The rest of the data, a one, zeros, and the number of bits fill one block or two.
   uint8_t last[2 * blockBytes] = {};
   const size_t left = bytes % blockBytes;
   if (left)

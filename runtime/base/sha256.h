@@ -10,8 +10,8 @@
 
 namespace mpc::rt {
 
-// Of `bytes` bytes, in 64 hexadecimal digits. About 2 GB/s on CPUs with instructions for it, 0.2
-// GB/s on others.
+// The digest of `bytes` bytes, in 64 hexadecimal digits. It takes about 2 GB/s on CPUs with
+// instructions for it, 0.2 GB/s on others.
 std::string sha256(const void *data, size_t bytes);
 // The same without such instructions.
 std::string sha256Portably(const void *data, size_t bytes);

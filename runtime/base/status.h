@@ -35,7 +35,7 @@ template <typename Body> mpc_rt_status_t guard(const char *what, Body body) noex
 // How often this thread has failed: tells whether a failing callee left a message.
 unsigned long failureCount() noexcept;
 
-// What helps where memory is missing that grows with the batch, and where it is that of variables.
+// The advice where memory is missing that grows with the batch, and where it is that of variables.
 inline constexpr char smallerBatch[] = "use a smaller batch or a smaller model";
 inline constexpr char smallerModel[] =
     "free some or use a smaller model; the batch does not matter";

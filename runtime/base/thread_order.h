@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What ThreadSanitizer cannot see: that a team's threads begin after the one that forks them and
-// have ended when it goes on. libgomp, which makes it so, is built without the sanitizer.
+// The order of a team's threads, which ThreadSanitizer cannot see: they begin after the one that
+// forks them and have ended when it goes on. libgomp, which makes it so, is built without the
+// sanitizer.
 #ifndef MPC_RUNTIME_BASE_THREAD_ORDER_H
 #define MPC_RUNTIME_BASE_THREAD_ORDER_H
 
@@ -23,15 +24,16 @@ void __tsan_release(void *address);
 
 namespace mpc::rt {
 
-// What this thread did so far comes before what other threads do after orderAfter(place).
-inline void orderBefore([[maybe_unused]] void *place) {
+// Everything that this thread did so far comes before what other threads do after
+// orderAfter(object).
+inline void orderBefore([[maybe_unused]] void *object) {
 #ifdef MPC_THREAD_SANITIZER
-  __tsan_release(place);
+  __tsan_release(object);
 #endif
 }
-inline void orderAfter([[maybe_unused]] void *place) {
+inline void orderAfter([[maybe_unused]] void *object) {
 #ifdef MPC_THREAD_SANITIZER
-  __tsan_acquire(place);
+  __tsan_acquire(object);
 #endif
 }
 

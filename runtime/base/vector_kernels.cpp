@@ -104,17 +104,17 @@ inline void keep(int16_t *values, uint16_t bits) {
 #if MPC_ISA_LEVEL >= 4
   _mm256_storeu_si256(reinterpret_cast<__m256i *>(values), _mm256_maskz_loadu_epi16(bits, values));
 #elif MPC_ISA_LEVEL == 3
-  const __m256i places = _mm256_setr_epi16(1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096,
-                                           8192, 16384, INT16_MIN);
+  const __m256i singleBits = _mm256_setr_epi16(1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048,
+                                               4096, 8192, 16384, INT16_MIN);
   const __m256i all = _mm256_set1_epi16(static_cast<int16_t>(bits));
-  const __m256i kept = _mm256_cmpeq_epi16(_mm256_and_si256(all, places), places);
+  const __m256i kept = _mm256_cmpeq_epi16(_mm256_and_si256(all, singleBits), singleBits);
   auto *at = reinterpret_cast<__m256i *>(values);
   _mm256_storeu_si256(at, _mm256_and_si256(_mm256_loadu_si256(at), kept));
 #else
-  const __m128i places = _mm_setr_epi16(1, 2, 4, 8, 16, 32, 64, 128);
+  const __m128i singleBits = _mm_setr_epi16(1, 2, 4, 8, 16, 32, 64, 128);
   for (int part = 0; part < 2; ++part) {
     const __m128i byte = _mm_set1_epi16(static_cast<int16_t>(bits >> 8 * part & 0xFF));
-    const __m128i kept = _mm_cmpeq_epi16(_mm_and_si128(byte, places), places);
+    const __m128i kept = _mm_cmpeq_epi16(_mm_and_si128(byte, singleBits), singleBits);
     auto *at = reinterpret_cast<__m128i *>(values + 8 * part);
     _mm_storeu_si128(at, _mm_and_si128(_mm_loadu_si128(at), kept));
   }
@@ -125,19 +125,19 @@ inline void keep(int32_t *values, uint16_t bits) {
 #if MPC_ISA_LEVEL >= 4
   _mm512_storeu_si512(values, _mm512_maskz_loadu_epi32(bits, values));
 #elif MPC_ISA_LEVEL == 3
-  const __m256i places = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+  const __m256i singleBits = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
   const __m256i all = _mm256_set1_epi32(bits);
   for (int part = 0; part < 2; ++part) {
-    const __m256i own = part ? _mm256_slli_epi32(places, 8) : places;
+    const __m256i own = part ? _mm256_slli_epi32(singleBits, 8) : singleBits;
     const __m256i kept = _mm256_cmpeq_epi32(_mm256_and_si256(all, own), own);
     auto *at = reinterpret_cast<__m256i *>(values + 8 * part);
     _mm256_storeu_si256(at, _mm256_and_si256(_mm256_loadu_si256(at), kept));
   }
 #else
-  const __m128i places = _mm_setr_epi32(1, 2, 4, 8);
+  const __m128i singleBits = _mm_setr_epi32(1, 2, 4, 8);
   for (int part = 0; part < 4; ++part) {
     const __m128i four = _mm_set1_epi32(bits >> 4 * part & 0xF);
-    const __m128i kept = _mm_cmpeq_epi32(_mm_and_si128(four, places), places);
+    const __m128i kept = _mm_cmpeq_epi32(_mm_and_si128(four, singleBits), singleBits);
     auto *at = reinterpret_cast<__m128i *>(values + 4 * part);
     _mm_storeu_si128(at, _mm_and_si128(_mm_loadu_si128(at), kept));
   }

@@ -60,7 +60,7 @@ struct VectorKernels {
   // infinite or NaN.
   uint32_t (*largest16)(const uint16_t *bits, size_t count);
   uint32_t (*largest32)(const uint32_t *bits, size_t count);
-  // By the width of elements: 16 bits, 32.
+  // The names have the width of elements in bits.
   KeepWhere keepWhere16, keepWhere32;
   MaskPositive maskPositive[3]; // by dtype
   MultiplyTile multiplyInt8, multiplyInt4;

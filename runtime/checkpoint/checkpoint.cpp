@@ -96,7 +96,8 @@ std::string digestLayers(const char *manifest) {
   return digest;
 }
 
-/// What does not change when the same command compiles the same model again, nor with the machine.
+/// These values do not change when the same command compiles the same model again, nor with the
+/// machine.
 Texts modelText(const Session &session) {
   const mpc_rt_executable_t &tables = session.executable();
   return {{"run.model", tables.model_name},
@@ -125,7 +126,7 @@ bool fits(const Array &array, const mpc_rt_tensor_info_t &tensor) {
   return array.dtype() == tensor.dtype && array.dims() == data::dimsOf(tensor, 0);
 }
 
-/// What callbacks keep are copies of the model's variables, of each one or of none. Names here are
+/// Callbacks keep copies of the model's variables, of each one or of none. Names here are
 /// CALLBACK/VARIABLE; `path` begins the messages.
 Failure checkCallbackArrays(const std::string &path, const mpc_rt_executable_t &tables,
                             const data::NamedArrays &arrays) {
@@ -255,7 +256,7 @@ Status readCheckpoint(const std::string &path, Session &session, const RunIdenti
     return at == content->metadata.end() ? std::string() : at->second;
   };
   Failure failure;
-  // As the user says it: rows that are shuffled anew in each pass have no --seed.
+  // Messages use the words of the user: rows that are shuffled anew in each pass have no --seed.
   auto shown = [](const std::string &value) -> std::string {
     return value == "each-pass" ? "on and no --seed" : value == "once" ? "on and a --seed" : value;
   };

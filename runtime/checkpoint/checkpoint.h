@@ -7,7 +7,7 @@
 
 namespace mpc::checkpoint {
 
-/// What must be the same for a resumed run to compute the same bytes.
+/// These must be the same for a resumed run to compute the same bytes.
 struct RunIdentity {
   int64_t batchSize = 0, rows = 0, steps = 0;
   std::string shuffle = "each-pass"; ///< training::shuffleName
@@ -31,7 +31,7 @@ data::Status readCheckpoint(const std::string &path, training::Session &session,
                             const RunIdentity &identity, training::FitState &state,
                             training::CallbackState &callbacks, std::vector<std::string> &notes);
 
-/// What a run has measured, or taken over from one that had.
+/// The kernels that a run has measured, or taken over from a run that had.
 struct KernelRecord {
   int64_t batchSize = 0;
   std::string kernels; ///< mpc_rt_context_kernel_choices(); "" where rules chose

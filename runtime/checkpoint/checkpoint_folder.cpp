@@ -74,7 +74,7 @@ Status CheckpointFolder::prepare() {
   if (::mkdir(path_.c_str(), 0777) != 0 && errno != EEXIST)
     return Failure(path_ + ": cannot be made: " + std::strerror(errno) +
                    "; expected a folder for checkpoints");
-  // What stands there may be a file.
+  // The path may be that of a file.
   if (::access((path_ + "/.").c_str(), W_OK | X_OK) != 0)
     return Failure(path_ + ": cannot be written: " + std::strerror(errno) +
                    "; expected a folder for checkpoints");

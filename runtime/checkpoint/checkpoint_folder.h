@@ -17,8 +17,8 @@ public:
   /// Makes the folder, takes it for this run until it ends, and removes what killed runs left half
   /// written.
   data::Status prepare();
-  /// What is there of more than `step` steps is of another run (-1: of any): the next checkpoint
-  /// replaces it, so that nobody resumes it for one of this run. Returns how many there are.
+  /// Checkpoints of more than `step` steps belong to another run (-1: all do): the next checkpoint
+  /// replaces them, so that nobody resumes them for one of this run. Returns how many there are.
   size_t supersede(int64_t step);
   /// Writes the checkpoint of this step, then removes those beyond the newest `keep`.
   data::Status save(training::Session &session, const RunIdentity &identity,
@@ -28,7 +28,7 @@ public:
   data::Status resume(training::Session &session, const RunIdentity &identity,
                       training::FitState &state, training::CallbackState &callbacks,
                       std::vector<std::string> &notes);
-  /// Of the newest checkpoint that is whole, as resume() finds it.
+  /// The record of the newest checkpoint that is whole, as resume() finds it.
   data::Result<KernelRecord> readKernels(const training::Session &session,
                                          std::vector<std::string> &notes) const;
 

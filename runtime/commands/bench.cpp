@@ -41,7 +41,7 @@ int bench(Arguments &arguments, Console &console) {
   if (!steps)
     return console.fail(steps.failure());
   if (options.serve)
-    return serve(**steps, stdin, console);
+    return serveSteps(**steps, stdin, console);
 
   std::vector<double> times;
   for (int64_t i = 0; i < options.steps; ++i) {

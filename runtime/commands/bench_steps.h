@@ -51,7 +51,7 @@ private:
 };
 
 /// bench --serve: READY, then `go N` and `quit` from `in`.
-int serve(BenchSteps &steps, FILE *in, class Console &console);
+int serveSteps(BenchSteps &steps, FILE *in, class Console &console);
 
 } // namespace mpc::commands
 #endif

@@ -24,6 +24,9 @@ static std::vector<Command> makeTable() {
       {"deterministic", Takes::Nothing, "", "the same bytes on every run (always so)"},
       verify,
       {"help", Takes::Nothing, "", "this text"}};
+  // One thread for each of several contexts.
+  std::vector<Option> servingMachine = machine;
+  servingMachine[1].help = "CPU threads of each context (default 1)";
   const std::vector<Option> weights = {
       {"weights", Takes::Value, "W.safetensors", "weights to use instead of those beside LIB"},
       {"seed", Takes::Value, "S", "seed of random layers and of shuffling (default 0)"}};
@@ -104,6 +107,30 @@ static std::vector<Command> makeTable() {
                  weights),
             machine),
        bench},
+      {"serve", "LIB [--port N] [options]",
+       "inference over HTTP (Open Inference Protocol, version 2)",
+       "mpc-run serve model.mpc --port 8000 --max-delay 2",
+       with(
+           with({{"port", Takes::Value, "N", "port to listen on; 0 is any free one (default 8000)"},
+                 {"host", Takes::Value, "H", "address to listen on (default 127.0.0.1)"},
+                 {"batch-size", Takes::Value, "N",
+                  "rows of a run, and of a request, at most (default 64)"},
+                 {"max-delay", Takes::Value, "MS",
+                  "milliseconds a request waits for others to join its run (default 1)"},
+                 {"queue", Takes::Value, "N", "requests that may wait; then 503 (default 256)"},
+                 {"contexts", Takes::Value, "N",
+                  "runs at the same time (default: CPUs divided by --threads)"},
+                 {"max-connections", Takes::Value, "N", "open connections (default 256)"},
+                 {"max-body", Takes::Value, "MIB", "MiB of a request's body (default 64)"},
+                 {"timeout", Takes::Value, "S",
+                  "seconds for a request's body, and for the reply (default 30)"},
+                 {"idle-timeout", Takes::Value, "S",
+                  "seconds until the next request of a connection (default 60)"},
+                 {"grace", Takes::Value, "S",
+                  "seconds to finish requests after SIGTERM or SIGINT (default 30)"}},
+                weights),
+           servingMachine),
+       serve},
       {"devices", "[--json]", "what this machine can run and what each policy gains",
        "mpc-run devices --json", with(json, {{"help", Takes::Nothing, "", "this text"}}), devices},
       {"inspect", "LIB [--kernels] [--json]", "what a compiled model is made of",

@@ -14,6 +14,7 @@ int evaluate(Arguments &arguments, Console &console);
 int train(Arguments &arguments, Console &console);
 int gradients(Arguments &arguments, Console &console);
 int bench(Arguments &arguments, Console &console);
+int serve(Arguments &arguments, Console &console);
 int devices(Arguments &arguments, Console &console);
 int inspect(Arguments &arguments, Console &console);
 

@@ -119,8 +119,8 @@ TEST_P(Attend, IsRightOverSeveralBlocksWithHiddenScores) {
     }
 }
 
-// Of a target whose scores are all -inf Keras's Softmax gives all to what is hidden, and that is
-// cleared; where nothing is hidden, the softmax is not a number.
+// If all scores of a target are -inf, Keras's Softmax gives everything to the hidden sources, and
+// that is cleared; where nothing is hidden, the softmax is not a number.
 TEST_P(Attend, GivesAllToHiddenScores) {
   if (!driver->computes() || std::string(driver->name()) == "cuda")
     return;
@@ -142,8 +142,8 @@ TEST_P(Attend, GivesAllToHiddenScores) {
   }
 }
 
-// What is dropped may be anything, too: the probabilities of a target that sees NaN, or values that
-// only dropped probabilities are multiplied with in the derivative.
+// Dropped probabilities may be anything, too: those of a target that sees NaN, or values that only
+// dropped probabilities are multiplied with in the derivative.
 TEST_P(Attend, DoesNotLookAtDroppedProbabilities) {
   if (!driver->computes() || std::string(driver->name()) == "cuda")
     return;
@@ -165,7 +165,7 @@ TEST_P(Attend, DoesNotLookAtDroppedProbabilities) {
   }
 }
 
-// What a mask hides may be anything, where no value is multiplied with it: Keras selects.
+// Hidden scores may be anything, where no value is multiplied with them: Keras selects.
 TEST_P(Attend, DoesNotLookAtHiddenScores) {
   if (!driver->computes() || std::string(driver->name()) == "cuda")
     return;
@@ -203,7 +203,8 @@ TEST_P(Attend, IsTheSameForEveryNumberOfThreads) {
   EXPECT_EQ(one.valueGradient, other.valueGradient);
 }
 
-// What a query, key or value of one head of one sample is, the others do not see.
+// The other heads and samples do not see a NaN in the query, key or value of one head of one
+// sample.
 TEST_P(Attend, KeepsNaNInItsHead) {
   if (!driver->computes())
     return;
@@ -213,9 +214,9 @@ TEST_P(Attend, KeepsNaNInItsHead) {
     std::vector<uint8_t> &changed = operand == 0   ? data.query
                                     : operand == 1 ? data.key
                                                    : data.value;
-    // Sample 1, place 2, head 1, element 3.
-    const int64_t places = operand == 0 ? c.targets : c.sources;
-    storeElement(c.dtype, changed.data(), ((places + 2) * c.heads + 1) * c.width + 3,
+    // Sample 1, position 2, head 1, element 3.
+    const int64_t length = operand == 0 ? c.targets : c.sources;
+    storeElement(c.dtype, changed.data(), ((length + 2) * c.heads + 1) * c.width + 3,
                  std::numeric_limits<double>::quiet_NaN());
     ASSERT_EQ(attend(data), MPC_RT_OK) << mpc_rt_last_error();
     const Numbers out = widened(c.dtype, data.out);

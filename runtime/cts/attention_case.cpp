@@ -20,8 +20,8 @@ double unitOf(mpc_rt_dtype_t dtype) {
 }
 constexpr double roundings = 6;
 
-// What a mask that tells all extents apart says: some sources count, in some rows none, in some the
-// first ones alone.
+// Draws a mask that tells all extents apart: some rows have some sources, some have none, some have
+// the first ones alone.
 bool drawMask(int64_t row, int64_t source, int64_t sources) {
   const auto word = [](int64_t i, uint32_t stream) {
     return philox({{static_cast<uint32_t>(i), stream, 0, 0}}, 23, 0).word[0];
@@ -130,8 +130,8 @@ std::string AttentionData::difference(bool ofGradient) const {
                 dy = widened(c.dtype, cotangent), y = widened(c.dtype, out),
                 l = widened(wide(), logSums);
   Expected result(dy.size()), sums(l.size()), dq(q.size()), dk(k.size()), dv(v.size());
-  auto at = [&](int64_t b, int64_t place, int64_t places, int64_t h, int64_t width, int64_t w) {
-    return static_cast<size_t>(((b * places + place) * c.heads + h) * width + w);
+  auto at = [&](int64_t b, int64_t position, int64_t length, int64_t h, int64_t width, int64_t w) {
+    return static_cast<size_t>(((b * length + position) * c.heads + h) * width + w);
   };
   Numbers scores(static_cast<size_t>(c.sources));
   const auto count = static_cast<size_t>(c.sources);
@@ -160,7 +160,7 @@ std::string AttentionData::difference(bool ofGradient) const {
           largest = std::max(largest, std::abs(scores[u]));
           total += std::exp(scores[u]);
         }
-        // What a rounding of the scores changes the weights by, relatively.
+        // A rounding of the scores changes the weights by this much, relatively.
         const double sensitivity = 1 + largest;
         const double logSum = base + std::log(total);
         sums.add(row, logSum, sensitivity + std::abs(base));

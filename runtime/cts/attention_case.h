@@ -39,16 +39,16 @@ struct AttentionData {
   double scale() const { return 1 / std::sqrt(static_cast<double>(c.width)); }
   mpc_rt_attention_t descriptor(uint32_t id) const;
 
-  // Of the forward computation from its operands, of the derivative also from its results as they
-  // are.
+  // The reference computes the forward results from their operands, and the derivative also from
+  // the forward results as they are.
   std::string difference(bool ofGradient) const;
 
-  const uint8_t *maskAt(const void *place) const {
-    return c.mask ? static_cast<const uint8_t *>(place) : nullptr;
+  const uint8_t *maskAt(const void *address) const {
+    return c.mask ? static_cast<const uint8_t *>(address) : nullptr;
   }
   static constexpr double keepScale = 4.0 / 3;
-  AttentionDropout dropoutAt(const void *place) const {
-    return c.drops ? AttentionDropout{static_cast<const uint8_t *>(place), keepScale, true}
+  AttentionDropout dropoutAt(const void *address) const {
+    return c.drops ? AttentionDropout{static_cast<const uint8_t *>(address), keepScale, true}
                    : AttentionDropout{};
   }
   double factorOf(size_t row, size_t source) const {

@@ -24,11 +24,11 @@ protected:
     descriptor.flags |= isRounded ? MPC_RT_CONTRACT_ROUND_SUMS : 0u;
     driver->variablesChanged(); // the next case's weights are others
     return callOnDevice(*driver, WeightUse::updated, {&data.lhs, &data.rhs, &data.out, &sums},
-                        [&](void *const *places) {
+                        [&](void *const *operands) {
                           ContractionExtras extras;
-                          extras.rhsSums = places[3];
-                          return callContractAndSum(*driver, descriptor, places[0], places[1],
-                                                    places[2], extras, 1);
+                          extras.rhsSums = operands[3];
+                          return callContractAndSum(*driver, descriptor, operands[0], operands[1],
+                                                    operands[2], extras, 1);
                         });
   }
   static ContractionCase caseOf(mpc_rt_dtype_t dtype, int64_t m, int64_t n, int64_t k) {

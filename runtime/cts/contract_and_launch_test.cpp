@@ -87,7 +87,8 @@ void halveElements(void *const *arguments, int64_t begin, int64_t end) {
     storeElement(dtype, arguments[1], i, 0.5 * loadElement(dtype, arguments[1], i));
 }
 
-// As an activation does. The last shapes: of few rows with a weight, and stored around the caches.
+// The kernel does what an activation does. The last shapes have few rows and a weight, or are
+// stored around the caches.
 TEST_P(ContractAndLaunch, StoresWhatTheKernelMakesOfTheResult) {
   if (driver->ownsMemory())
     GTEST_SKIP() << "kernels of the host do not run there";

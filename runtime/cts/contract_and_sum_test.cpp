@@ -51,8 +51,8 @@ protected:
 
 INSTANTIATE_TEST_SUITE_P(Every, ContractAndSum, ::testing::ValuesIn(everyDriver()), driverName);
 
-// What micro-kernels and libraries take, with few and many rows and columns; numbers whose sums
-// depend on the order.
+// Micro-kernels and libraries take these, with few and many rows and columns; the sums of the
+// numbers depend on their order.
 TEST_P(ContractAndSum, SumsRowByRow) {
   for (mpc_rt_dtype_t dtype : {MPC_RT_FLOAT32, MPC_RT_BFLOAT16, MPC_RT_FLOAT16})
     for (auto [m, n, k] : {std::tuple{1, 70, 33},
@@ -132,7 +132,7 @@ TEST_P(ContractAndSum, RunsAKernel) {
   }
 }
 
-// Of the result's dtype, to where it may stay.
+// Copies elements of the result's dtype to where they may stay.
 template <typename T> void copyElements(void *const *arguments, int64_t begin, int64_t end) {
   std::copy_n(static_cast<const T *>(arguments[0]) + begin, end - begin,
               static_cast<T *>(arguments[1]) + begin);

@@ -17,9 +17,9 @@ protected:
   mpc_rt_status_t contract(ContractionData &data) {
     auto descriptor = data.shape.descriptor(++nextId);
     return callOnDevice(*driver, WeightUse::updated, {&data.lhs, &data.rhs, &data.bias, &data.out},
-                        [&](void *const *places) {
-                          return callContract(*driver, descriptor, places[0], places[1], places[2],
-                                              places[3], nullptr, 1);
+                        [&](void *const *operands) {
+                          return callContract(*driver, descriptor, operands[0], operands[1],
+                                              operands[2], operands[3], nullptr, 1);
                         });
   }
   void check(const ContractionCase &shape) {
@@ -35,7 +35,8 @@ protected:
 
 INSTANTIATE_TEST_SUITE_P(Every, ContractFloat8, ::testing::ValuesIn(everyDriver()), driverName);
 
-// Of one format and of both, with every number of rows, columns and terms, stored in every order.
+// Operands have one format or both, every number of rows, columns and terms, and are stored in
+// every order.
 TEST_P(ContractFloat8, IsExact) {
   constexpr int64_t extents[] = {1, 3, 16, 17, 32, 48, 80};
   for (uint32_t i = 0; i < 150; ++i) {
@@ -65,19 +66,19 @@ TEST_P(ContractFloat8, IsExact) {
 TEST_P(ContractFloat8, ReadsEveryNumber) {
   for (mpc_rt_dtype_t dtype : {MPC_RT_FLOAT8_E4M3FN, MPC_RT_FLOAT8_E5M2})
     for (bool onLeft : {true, false})
-      for (bool turned : {true, false}) {
+      for (bool transposed : {true, false}) {
         ContractionCase shape;
         shape.m = onLeft ? 256 : 16, shape.n = onLeft ? 16 : 256, shape.k = 16;
         shape.lhs = onLeft ? dtype : MPC_RT_FLOAT8_E4M3FN;
         shape.rhs = onLeft ? MPC_RT_FLOAT8_E4M3FN : dtype;
-        shape.transposeLhs = turned, shape.transposeRhs = !turned;
+        shape.transposeLhs = transposed, shape.transposeRhs = !transposed;
         ContractionData data(shape);
         std::fill(data.lhs.begin(), data.lhs.end(), uint8_t{0});
         std::fill(data.rhs.begin(), data.rhs.end(), uint8_t{0});
         for (size_t i = 0; i < 256; ++i)
-          (onLeft ? data.lhs : data.rhs)[turned ? i : i * 16] = static_cast<uint8_t>(i);
+          (onLeft ? data.lhs : data.rhs)[transposed ? i : i * 16] = static_cast<uint8_t>(i);
         for (size_t i = 0; i < 16; ++i)
-          (onLeft ? data.rhs : data.lhs)[turned ? i : i * 16] = 0x38; // 1
+          (onLeft ? data.rhs : data.lhs)[transposed ? i : i * 16] = 0x38; // 1
         ASSERT_EQ(contract(data), MPC_RT_OK) << mpc_rt_last_error();
         if (driver->computes())
           EXPECT_EQ(data.difference(), "");

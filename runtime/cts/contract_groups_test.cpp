@@ -49,7 +49,7 @@ struct Groups {
     };
     for (int64_t row = 0; row < m; ++row)
       storeElement(dtype, lhs.data(), row * k + pickedBy(row), 1.0);
-    // Of gptq, one number per byte has 2, 3 or 8 bits.
+    // gptq has numbers of 2, 3 or 8 bits in a byte each.
     const uint32_t most = isPacked || index % 8 == 7 ? 256 : 8;
     for (uint8_t &byte : rhs)
       byte = static_cast<uint8_t>(draw() % most);
@@ -99,9 +99,9 @@ struct Groups {
     const int byte = rhs[static_cast<size_t>((isPacked ? column / 2 : column) * k + row)];
     const int number = !isPacked ? byte : column % 2 ? byte >> 4 : byte & 15;
     const auto group = static_cast<int64_t>(loadElement(MPC_RT_FLOAT32, places.data(), row));
-    const int64_t place = column * count() + group;
-    const double shifted = number - zero[static_cast<size_t>(place)];
-    const double scaled = roundElement(dtype, shifted * loadElement(dtype, scale.data(), place));
+    const int64_t index = column * count() + group;
+    const double shifted = number - zero[static_cast<size_t>(index)];
+    const double scaled = roundElement(dtype, shifted * loadElement(dtype, scale.data(), index));
     return isDivided
                ? roundElement(dtype, scaled / loadElement(MPC_RT_FLOAT32, divisors.data(), row))
                : scaled;

@@ -172,7 +172,7 @@ TEST_P(ContractParts, GoTogetherInAnyWay) {
     EXPECT_EQ(results.kept, expected.kept) << text;
     EXPECT_EQ(results.sums, expected.sums) << text;
     EXPECT_EQ(results.largest, expected.largest) << text;
-    // What the padding of bits holds is undefined.
+    // The padding of bits is undefined.
     for (int64_t row = 0; parts.mask && row < shape.m; ++row)
       for (int64_t n = 0; n < shape.n; ++n) {
         const auto byte = static_cast<size_t>(row * ((shape.n + 127) / 128 * 16) + n / 8);

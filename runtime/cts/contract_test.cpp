@@ -22,9 +22,9 @@ protected:
                            void *largest = nullptr) {
     auto descriptor = data.shape.descriptor(nextId);
     auto status = callOnDevice(*driver, use, {&data.lhs, &data.storedRhs(), &data.bias, &data.out},
-                               [&](void *const *places) {
-                                 return callContract(*driver, descriptor, places[0], places[1],
-                                                     places[2], places[3], largest, 1);
+                               [&](void *const *operands) {
+                                 return callContract(*driver, descriptor, operands[0], operands[1],
+                                                     operands[2], operands[3], largest, 1);
                                });
     return status;
   }
@@ -253,20 +253,20 @@ TEST_P(Contract, ComputesWithBlocksOfWeights) {
     std::vector<uint8_t> scale(static_cast<size_t>(blocks * n) * dtypeSize(shape.lhs));
     std::vector<uint8_t> zero(static_cast<size_t>(blocks * n));
     std::vector<uint8_t> places(static_cast<size_t>(shape.k) * sizeof(float));
-    for (int64_t place = 0; place < blocks * n; ++place) {
-      zero[static_cast<size_t>(place)] = static_cast<uint8_t>((place * 5 + i) % 16 - 8);
+    for (int64_t index = 0; index < blocks * n; ++index) {
+      zero[static_cast<size_t>(index)] = static_cast<uint8_t>((index * 5 + i) % 16 - 8);
       // Sums stay exact: powers of two.
-      storeElement(shape.lhs, scale.data(), place, std::ldexp(1.0, int((place + i) % 4) - 3));
+      storeElement(shape.lhs, scale.data(), index, std::ldexp(1.0, int((index + i) % 4) - 3));
     }
     for (int64_t k = 0; k < shape.k; ++k) {
       const int64_t block = blockRows ? k / blockRows : k % blocks;
       storeElement(MPC_RT_FLOAT32, places.data(), k, double(block));
       for (int64_t column = 0; column < n; ++column) {
-        const auto place = static_cast<size_t>(block * n + column);
+        const auto index = static_cast<size_t>(block * n + column);
         storeElement(shape.lhs, wide.rhs.data(), k * n + column,
                      (loadElement(MPC_RT_INT8, data.rhs.data(), k * n + column) -
-                      static_cast<int8_t>(zero[place])) *
-                         loadElement(shape.lhs, scale.data(), int64_t(place)));
+                      static_cast<int8_t>(zero[index])) *
+                         loadElement(shape.lhs, scale.data(), int64_t(index)));
       }
     }
     ++nextId;
@@ -483,9 +483,9 @@ TEST_P(Contract, TakesADynamicBatch) {
     auto descriptor = shape.descriptor(9);
     descriptor.m = {0, 1};
     EXPECT_EQ(callOnDevice(*driver, WeightUse::constant, {&data.lhs, &data.rhs, &data.out},
-                           [&](void *const *places) {
-                             return callContract(*driver, descriptor, places[0], places[1], nullptr,
-                                                 places[2], nullptr, rows);
+                           [&](void *const *operands) {
+                             return callContract(*driver, descriptor, operands[0], operands[1],
+                                                 nullptr, operands[2], nullptr, rows);
                            }),
               MPC_RT_OK);
     driver->variablesChanged();

@@ -32,11 +32,11 @@ protected:
     driver->variablesChanged(); // the next case's weights are others
     return callOnDevice(
         *driver, WeightUse::updated, {&data.lhs, &data.rhs, &data.bias, &data.out, &bits},
-        [&](void *const *places) {
-          auto *at = static_cast<uint8_t *>(places[4]);
-          return callContractWithBits(*driver, descriptor, places[0], places[1],
-                                      data.shape.hasBias ? places[2] : nullptr,
-                                      {reads ? at : nullptr, reads ? nullptr : at}, places[3], 1);
+        [&](void *const *operands) {
+          auto *at = static_cast<uint8_t *>(operands[4]);
+          return callContractWithBits(*driver, descriptor, operands[0], operands[1],
+                                      data.shape.hasBias ? operands[2] : nullptr,
+                                      {reads ? at : nullptr, reads ? nullptr : at}, operands[3], 1);
         });
   }
   void checkMade(const ContractionCase &shape) {
@@ -66,9 +66,9 @@ protected:
     }
     for (int64_t row = 0; row < shape.m; ++row)
       for (int64_t i = 0; i < shape.n; ++i) {
-        const int64_t place = row * shape.n + i;
-        ASSERT_EQ(loadElement(shape.out, data.out.data(), place),
-                  bitOf(shape, bits, row, i) ? loadElement(shape.out, whole.data(), place) : 0)
+        const int64_t index = row * shape.n + i;
+        ASSERT_EQ(loadElement(shape.out, data.out.data(), index),
+                  bitOf(shape, bits, row, i) ? loadElement(shape.out, whole.data(), index) : 0)
             << shape.text() << " at " << row << ", " << i;
       }
   }

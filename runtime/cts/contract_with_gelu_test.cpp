@@ -27,15 +27,16 @@ protected:
   mpc_rt_status_t contract(ContractionData &data, std::vector<uint8_t> &beside, Kind kind) {
     auto descriptor = data.shape.descriptor(++nextId);
     driver->variablesChanged(); // the next case's weights are others
-    return callOnDevice(
-        *driver, WeightUse::updated, {&data.lhs, &data.rhs, &data.bias, &data.out, &beside},
-        [&](void *const *places) {
-          GeluArguments gelu;
-          gelu.at = kind == Kind::derivative ? places[4] : nullptr;
-          gelu.kept = kind == Kind::kept ? places[4] : nullptr;
-          return callContractWithGelu(*driver, descriptor, places[0], places[1],
-                                      data.shape.hasBias ? places[2] : nullptr, gelu, places[3], 1);
-        });
+    return callOnDevice(*driver, WeightUse::updated,
+                        {&data.lhs, &data.rhs, &data.bias, &data.out, &beside},
+                        [&](void *const *operands) {
+                          GeluArguments gelu;
+                          gelu.at = kind == Kind::derivative ? operands[4] : nullptr;
+                          gelu.kept = kind == Kind::kept ? operands[4] : nullptr;
+                          return callContractWithGelu(*driver, descriptor, operands[0], operands[1],
+                                                      data.shape.hasBias ? operands[2] : nullptr,
+                                                      gelu, operands[3], 1);
+                        });
   }
   // The distance of numbers of the dtype at `value`.
   static double unitAt(mpc_rt_dtype_t dtype, double value) {
@@ -148,7 +149,8 @@ TEST_P(ContractWithGelu, OfLargeProducts) {
   }
 }
 
-// What is not a number, as by the steps of the formula: of -inf, 0 times infinity.
+// The result is not a number where a step of the formula is none: at -inf, 0 is multiplied by
+// infinity.
 TEST_P(ContractWithGelu, TreatsNaNAndInfinity) {
   if (!driver->computes())
     return;

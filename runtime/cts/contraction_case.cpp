@@ -44,7 +44,7 @@ std::string ContractionCase::text() const {
 }
 
 ContractionData::ContractionData(const ContractionCase &c) : shape(c) {
-  // Of integers nearly every value, so that sums of pairs leave 16 bits.
+  // Integers take nearly every value, so that sums of pairs leave 16 bits.
   const uint32_t most = c.lhs == MPC_RT_INT8 ? 127 : 7;
   fill(lhs, c.lhs, c.batch * c.m * c.k, c.seed, 1, most, 1.0);
   fill(rhs, c.rhs, c.batch * c.k * c.n, c.seed, 2, most, 1.0);

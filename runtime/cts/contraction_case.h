@@ -33,7 +33,7 @@ struct ContractionData {
   explicit ContractionData(const ContractionCase &c);
   // The right operand as the descriptor says that it is stored.
   std::vector<uint8_t> &storedRhs();
-  // What the contract asks for, from the operands as they are now.
+  // The result that the contract asks for, from the operands as they are now.
   std::vector<uint8_t> expected(Roundings roundings = Roundings::each) const;
   // The first element of `out` that differs from expected(), NaN equal to NaN; "" if none.
   std::string difference(Roundings roundings = Roundings::each) const;

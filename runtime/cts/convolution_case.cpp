@@ -37,20 +37,20 @@ int64_t columnsOf(const ConvolutionCase &c) {
 
 // Calls `visit(image, filter, output)` for each product of elements.
 template <typename Visit> void forEachProduct(const ConvolutionCase &c, Visit visit) {
-  std::vector<int64_t> places = c.outputs();
+  std::vector<int64_t> extents = c.outputs();
   int64_t channels = c.channels / c.groups, perGroup = c.filters / c.groups;
   for (int64_t b = 0; b < c.batch; ++b)
-    for (int64_t o = 0; o < product(places); ++o)
+    for (int64_t o = 0; o < product(extents); ++o)
       for (int64_t k = 0; k < product(c.kernel); ++k) {
-        int64_t place = o, tap = k, image = 0, stride = 1;
+        int64_t pixel = o, tap = k, image = 0, stride = 1;
         bool inside = true;
         for (size_t d = c.images.size(); d-- > 0;) {
           int64_t at =
-              place % places[d] * c.strides[d] - c.low[d] + tap % c.kernel[d] * c.dilations[d];
+              pixel % extents[d] * c.strides[d] - c.low[d] + tap % c.kernel[d] * c.dilations[d];
           inside = inside && at >= 0 && at < c.images[d];
           image += at * stride;
           stride *= c.images[d];
-          place /= places[d];
+          pixel /= extents[d];
           tap /= c.kernel[d];
         }
         if (!inside)
@@ -58,7 +58,7 @@ template <typename Visit> void forEachProduct(const ConvolutionCase &c, Visit vi
         for (int64_t i = 0; i < channels; ++i)
           for (int64_t f = 0; f < c.filters; ++f)
             visit((b * product(c.images) + image) * c.channels + f / perGroup * channels + i,
-                  (k * channels + i) * c.filters + f, (b * product(places) + o) * c.filters + f);
+                  (k * channels + i) * c.filters + f, (b * product(extents) + o) * c.filters + f);
       }
 }
 
@@ -93,11 +93,11 @@ mpc_rt_convolution_t ConvolutionCase::descriptor(uint32_t id) const {
   d.groups = groups;
   d.channels = channels;
   d.filters = filters;
-  std::vector<int64_t> places = outputs();
+  std::vector<int64_t> extents = outputs();
   for (size_t i = 0; i < images.size(); ++i) {
     d.images[i] = images[i];
     d.kernel[i] = kernel[i];
-    d.outputs[i] = places[i];
+    d.outputs[i] = extents[i];
     d.strides[i] = strides[i];
     d.dilations[i] = dilations[i];
     d.padding_low[i] = low[i];

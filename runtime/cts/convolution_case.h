@@ -25,7 +25,7 @@ struct ConvolutionCase {
   uint64_t seed = 1;
   int32_t rhsVariable = -1;
 
-  // Of the forward convolution.
+  // The extents of the forward convolution's outputs.
   std::vector<int64_t> outputs() const;
   int64_t multiplications() const; // those with padding included
   mpc_rt_convolution_t descriptor(uint32_t id) const;
@@ -38,7 +38,7 @@ struct ConvolutionData {
   void fillWithFractions(uint32_t seed);
   // Into one element of lhs, or of rhs.
   void putInfinity(bool intoLhs, uint32_t seed);
-  // What the contract asks for, from the operands as they are now.
+  // The result that the contract asks for, from the operands as they are now.
   std::vector<uint8_t> expected(Roundings roundings = Roundings::each) const;
   // The first element of `out` that differs from expected(), NaN equal to NaN; "" if none.
   std::string difference(Roundings roundings = Roundings::each) const;

@@ -20,10 +20,11 @@ class Convolve : public DriverTest {
 protected:
   mpc_rt_status_t convolve(ConvolutionData &data, WeightUse use = WeightUse::updated) {
     auto descriptor = data.shape.descriptor(nextId);
-    auto status = callOnDevice(
-        *driver, use, {&data.lhs, &data.rhs, &data.bias, &data.out}, [&](void *const *places) {
-          return callConvolve(*driver, descriptor, places[0], places[1], places[2], places[3], 1);
-        });
+    auto status = callOnDevice(*driver, use, {&data.lhs, &data.rhs, &data.bias, &data.out},
+                               [&](void *const *operands) {
+                                 return callConvolve(*driver, descriptor, operands[0], operands[1],
+                                                     operands[2], operands[3], 1);
+                               });
     return status;
   }
   void check(const ConvolutionCase &shape) {
@@ -118,7 +119,7 @@ TEST_P(Convolve, KeepsAnInfinityInItsPlace) {
     ConvolutionCase c = draw(3000 + i);
     if (i % 2)
       c.lhs = c.rhs = MPC_RT_BFLOAT16;
-    if (i % 4 == 3) // a product per place: libraries have kernels of their own for it
+    if (i % 4 == 3) // a product per pixel: libraries have kernels of their own for it
       c.kernel.assign(c.kernel.size(), 1);
     ++nextId;
     ConvolutionData data(c);
@@ -175,7 +176,7 @@ TEST_P(Convolve, FilterGradientsOfOneStridedTapAreExact) {
   }
 }
 
-// oneDNN 2.6 goes too far from row to row of the filter, in rows of more than 28 places.
+// oneDNN 2.6 goes too far from row to row of the filter, in rows of more than 28 pixels.
 TEST_P(Convolve, FilterGradientsOfDilatedRowsAreExact) {
   for (uint32_t i = 0; i < 120; ++i) {
     Draw next(90000 + i);
@@ -314,9 +315,9 @@ TEST_P(Convolve, TakesADynamicBatch) {
     auto descriptor = c.descriptor(9);
     descriptor.batch = {0, 1};
     EXPECT_EQ(callOnDevice(*driver, WeightUse::constant, {&data.lhs, &data.rhs, &data.out},
-                           [&](void *const *places) {
-                             return callConvolve(*driver, descriptor, places[0], places[1], nullptr,
-                                                 places[2], batch);
+                           [&](void *const *operands) {
+                             return callConvolve(*driver, descriptor, operands[0], operands[1],
+                                                 nullptr, operands[2], batch);
                            }),
               MPC_RT_OK);
     driver->variablesChanged();

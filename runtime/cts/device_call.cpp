@@ -18,13 +18,13 @@ int32_t runBody(const mpc_rt_call_t *call) {
 
 mpc_rt_status_t callOnDevice(Driver &driver, WeightUse use,
                              std::vector<std::vector<uint8_t> *> parts, const Body &body) {
-  std::vector<void *> places;
+  std::vector<void *> addresses;
   if (auto status = driver.begin(use))
     return status;
   if (!driver.ownsMemory()) {
     for (auto *part : parts)
-      places.push_back(part->data());
-    auto status = body(places.data());
+      addresses.push_back(part->data());
+    auto status = body(addresses.data());
     driver.end();
     return status;
   }
@@ -36,9 +36,9 @@ mpc_rt_status_t callOnDevice(Driver &driver, WeightUse use,
   }
   std::vector<uint8_t> host(bytes);
   for (size_t i = 0; i < parts.size(); ++i) {
-    places.push_back(host.data() + blocks[i].offset);
+    addresses.push_back(host.data() + blocks[i].offset);
     if (!parts[i]->empty())
-      std::memcpy(places[i], parts[i]->data(), parts[i]->size());
+      std::memcpy(addresses[i], parts[i]->data(), parts[i]->size());
   }
   auto status = driver.bindVariables(host.data(), bytes, blocks);
   mpc_rt_entry_info_t entry = {};
@@ -47,7 +47,7 @@ mpc_rt_status_t callOnDevice(Driver &driver, WeightUse use,
   mpc_rt_call_t call = {};
   call.struct_size = sizeof call;
   call.batch = 1;
-  call.variables = places.data();
+  call.variables = addresses.data();
   call.context = const_cast<Body *>(&body);
   status = status ? status
                   : driver.run(entry, call, static_cast<uint32_t>(parts.size()), 64,
@@ -57,7 +57,7 @@ mpc_rt_status_t callOnDevice(Driver &driver, WeightUse use,
     status = driver.fetchVariables(0, bytes);
   for (size_t i = 0; !status && i < parts.size(); ++i)
     if (!parts[i]->empty())
-      std::memcpy(parts[i]->data(), places[i], parts[i]->size());
+      std::memcpy(parts[i]->data(), addresses[i], parts[i]->size());
   return status;
 }
 

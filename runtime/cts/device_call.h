@@ -12,8 +12,8 @@
 
 namespace mpc::rt::cts {
 
-// Calls `body` with a place for each part, between begin() and end(); parts hold afterwards what
-// their places then do.
+// Calls `body` with the address of each part, between begin() and end(); parts hold afterwards what
+// the memory there then does.
 mpc_rt_status_t callOnDevice(Driver &driver, WeightUse use,
                              std::vector<std::vector<uint8_t> *> parts,
                              const std::function<mpc_rt_status_t(void *const *)> &body);

@@ -10,7 +10,7 @@
 namespace mpc::rt::cts {
 namespace {
 
-// What the driver gives with the call that it has made of `given`.
+// The memory that the driver prepares, how often it is filled, and what filling returns.
 struct Prepared {
   void *memory = nullptr;
   int fills = 0;

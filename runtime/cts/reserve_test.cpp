@@ -97,7 +97,7 @@ TEST_P(Reserve, RunsNoKernels) {
   EXPECT_FALSE(hasRun);
 }
 
-// With and without a place for the result, which a kernel consumes.
+// With and without memory for the result, which a kernel consumes.
 TEST_P(Reserve, TakesBeforehandWhatSumsNeed) {
   uint32_t id = 0;
   for (mpc_rt_dtype_t dtype : {MPC_RT_FLOAT32, MPC_RT_BFLOAT16, MPC_RT_FLOAT16})

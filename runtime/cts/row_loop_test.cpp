@@ -17,7 +17,7 @@ INSTANTIATE_TEST_SUITE_P(Every, RowLoops, ::testing::ValuesIn(everyDriver()), dr
 constexpr int steps = 3;
 constexpr int64_t iterationsPerRow = 7;
 
-// What the body below works on.
+// The state that the body below works on.
 struct Loop {
   Driver *driver;
   std::vector<ContractionData> products;

@@ -41,7 +41,8 @@ static std::string followLinks(std::string path) {
   char text[PATH_MAX];
   if (::realpath(path.c_str(), text))
     return text;
-  // What exists all the same is a pipe in /proc/self/fd, whose link is no path.
+  // A file that exists although its path does not resolve is a pipe in /proc/self/fd, whose link is
+  // no path.
   struct stat info;
   while (::stat(path.c_str(), &info) != 0 && errno == ENOENT) {
     const ssize_t length = ::readlink(path.c_str(), text, sizeof text);
@@ -200,7 +201,7 @@ Status AtomicFile::commit() {
   if (message_.empty() && isTemporary_ && ::rename(temporary_.c_str(), target_.c_str()) != 0)
     fail("replace", errno);
   hasName_ = hasName_ && !message_.empty();
-  // Of a temporary file it ends the lock; fsync has said all there is to say.
+  // Closing a temporary file ends its lock; fsync has said all there is to say about it.
   if (::close(descriptor_) != 0 && !isTemporary_ && message_.empty())
     fail("write", errno);
   descriptor_ = -1;

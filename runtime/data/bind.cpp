@@ -103,7 +103,7 @@ public:
   }
 
   static constexpr const char *commonWeights = "sample_weight"; // of all outputs
-  // What numpy.savez calls arrays without a name: for models of one input.
+  // numpy.savez gives arrays without a name these; they fit models with one input.
   static constexpr const char *unnamedInput = "arr_0", *unnamedTarget = "arr_1";
 
   Result<Dataset> run(bool withTargets) {

@@ -16,7 +16,7 @@ struct TensorSpec {
   int64_t indexLimit = 0;    // whole parts of values must lie in [0, indexLimit); 0 = free
 };
 
-/// What an entry takes, in its order.
+/// The tensors that an entry takes, in its order.
 struct Signature {
   std::vector<TensorSpec> inputs, targets;
   std::vector<TensorSpec> sampleWeights; // one per target, or none

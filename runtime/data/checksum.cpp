@@ -21,7 +21,7 @@ static std::string hex(uint32_t value) {
   return text;
 }
 
-/// Place of the digits; npos where the header says no checksum.
+/// The position of the digits; npos where the header says no checksum.
 static size_t findDigits(const std::string &bytes) {
   uint64_t length = 0;
   if (bytes.size() < sizeof length)

@@ -10,9 +10,9 @@ namespace mpc::data {
 enum class Conversion {
   /// One rounding, to nearest, ties to even: for stored weights.
   Direct,
-  /// As Keras's fit/evaluate/predict treat arrays: floating values are rounded to float32 first,
-  /// then to the input's type (keras/src/trainers/data_adapters/array_slicing.py). Integers go to
-  /// float32 on the way to a floating type.
+  /// Keras's fit, evaluate and predict treat arrays so: floating values are rounded to float32
+  /// first, then to the input's type (keras/src/trainers/data_adapters/array_slicing.py). Integers
+  /// go to float32 on the way to a floating type.
   ThroughFloat32,
 };
 

@@ -24,7 +24,7 @@ size_t rowBytes(const Column &column) {
 
 namespace {
 
-/// What each byte becomes in the tensor's type: float32(byte) / divisor by one IEEE division, then
+/// The value of each byte in the tensor's type: float32(byte) / divisor by one IEEE division, then
 /// rounded to it. Looking values up is several times faster than computing them.
 class ByteTable {
 public:

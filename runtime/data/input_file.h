@@ -22,9 +22,9 @@ public:
   uint64_t size() const { return size_; }
   uint64_t remaining() const { return size_ - offset_; }
   const std::string &path() const { return path_; }
-  /// Exactly `size` bytes from the current place on; fewer is a Failure.
+  /// Exactly `size` bytes from the current position on; fewer is a Failure.
   Status read(void *data, uint64_t size);
-  /// The same from byte `offset` on; the current place stays.
+  /// The same from byte `offset` on; the current position stays.
   Status readAt(uint64_t offset, void *data, uint64_t size) const;
 
 private:
@@ -33,7 +33,7 @@ private:
   uint64_t size_ = 0, offset_ = 0;
 };
 
-/// What is left to read of an open stream, at most `limit` bytes; `place` begins messages.
+/// Reads the rest of an open stream, at most `limit` bytes; `place` begins messages.
 Result<std::string> readStream(int descriptor, const std::string &place, uint64_t limit);
 
 /// The whole file, which must not be larger than `limit` bytes.

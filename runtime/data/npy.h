@@ -9,7 +9,7 @@
 
 namespace mpc::data {
 
-/// What the header of a .npy says.
+/// The content of a .npy file's header.
 struct NpyHeader {
   mpc_rt_dtype_t dtype = MPC_RT_FLOAT32;
   bool bigEndian = false, fortranOrder = false;
@@ -28,7 +28,7 @@ constexpr size_t npyHeaderLimit = 12 + 65536;
 /// Reads exactly the given number of bytes; a Failure otherwise.
 using ByteSource = std::function<Status(void *data, uint64_t size)>;
 
-/// Reads a .npy of `totalSize` bytes: byte order and Fortran order are turned into ours.
+/// Reads a .npy of `totalSize` bytes: byte order and Fortran order are converted to ours.
 Result<Array> readNpy(const ByteSource &source, uint64_t totalSize, const std::string &place);
 Result<Array> readNpyFile(const std::string &path);
 

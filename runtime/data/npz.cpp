@@ -103,7 +103,7 @@ public:
   }
 
 private:
-  /// What was checked is what libzip reads.
+  /// libzip must read the directory that was checked.
   Status compareDirectories() {
     bool same = zip_get_num_entries(archive_.get(), 0) == static_cast<zip_int64_t>(members_.size());
     for (size_t i = 0; same && i < members_.size(); ++i) {

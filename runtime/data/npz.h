@@ -12,7 +12,7 @@ namespace mpc::data {
 /// Says of each name, without `.npy`, whether its array is to be read; empty: all are.
 using WantedNames = std::function<bool(const std::string &name)>;
 
-/// What an archive holds, and of it the arrays that were wanted.
+/// The names of an archive's arrays, and those arrays that were wanted.
 struct NpzContent {
   std::vector<std::string> names; // of all arrays, in name order
   NamedArrays arrays;             // the wanted ones

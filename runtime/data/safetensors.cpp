@@ -16,7 +16,7 @@ namespace mpc::data {
 
 namespace {
 
-// Of the largest models some 10 MB; the format's own limit is 100 MB.
+// The largest models have some 10 MB of header; the format's own limit is 100 MB.
 constexpr uint64_t maximumHeader = uint64_t(64) << 20;
 constexpr uint64_t maximumValues = uint64_t(1) << 20; // about 100 bytes each, once parsed
 constexpr size_t maximumRank = 32;
@@ -45,7 +45,8 @@ struct Value {
   std::map<std::string, Value> members;
 };
 
-/// What the parser meets, as a Value. The guard has limited the depth and refused doubled names.
+/// Builds a Value of what the parser meets. The guard has limited the depth and refused doubled
+/// names.
 class Builder : public nlohmann::json_sax<nlohmann::json> {
 public:
   explicit Builder(Value &root) : root(root) {}
@@ -78,13 +79,13 @@ public:
 
 private:
   Value *add(Value::Kind kind) {
-    Value *place = &root;
+    Value *value = &root;
     if (!nest.empty() && nest.back()->kind == Value::list)
-      place = &nest.back()->items.emplace_back();
+      value = &nest.back()->items.emplace_back();
     else if (!nest.empty())
-      place = &nest.back()->members[name];
-    place->kind = kind;
-    return place;
+      value = &nest.back()->members[name];
+    value->kind = kind;
+    return value;
   }
   bool open(Value::Kind kind) {
     nest.push_back(add(kind)); // the vector above does not grow while this one is open
@@ -134,7 +135,8 @@ std::string parseEntry(const Value &value, Entry &entry) {
   return "";
 }
 
-/// Of a JSON text, at least: what commas and brackets outside of strings tell apart.
+/// A JSON text has at least this many values: commas and brackets outside of strings tell them
+/// apart.
 uint64_t countValues(const char *text, size_t size) {
   uint64_t count = 1;
   bool isString = false;

@@ -29,7 +29,7 @@ struct VariableMatch {
   /// which there is not. Metrics and random states may be left over.
   Failure wrong;
 
-  /// What is missing as faults, for files that have to be complete.
+  /// Makes missing variables faults, for files that have to be complete.
   void refuseMissing(const mpc_rt_executable_t &model, const std::string &place);
 };
 

@@ -11,13 +11,12 @@ namespace mpc::data {
 /// A weight or a state of a layer: what the model's own file holds.
 bool isModelVariable(const mpc_rt_variable_info_t &variable);
 
-/// What stands before the names of other variables, and in a checkpoint before those of the
-/// model's.
+/// The prefixes of the names of other variables, and in a checkpoint of the model's.
 inline constexpr char optimizerPrefix[] = "optimizer/";
 inline constexpr char metricPrefix[] = "metric/";
 inline constexpr char randomPrefix[] = "random/";
 inline constexpr char modelPrefix[] = "model/";
-/// Of a checkpoint's tensors that are no variables: what a callback keeps.
+/// A callback keeps tensors in a checkpoint that are no variables; their names begin like this.
 inline constexpr char callbackPrefix[] = "callback/";
 bool hasPrefix(const std::string &name, const char *prefix);
 

@@ -24,13 +24,14 @@ struct CudaDevice {
 // says why and what to do. The same answer for the whole process.
 const std::vector<CudaDevice> &cudaDevices(const char *&advice);
 
-// What would make GPUs faster and is not installed, as a sentence; "" for nothing.
+// Says which library that is not installed would make GPUs faster, as a sentence; "" for none.
 const char *cudaHint();
 
 // N of "cuda:N", 0 of "cuda"; -1 for anything else.
 int cudaOrdinal(const char *name) noexcept;
 
-// What a policy that computes in `compute` gains over float32 on a GPU of this architecture.
+// Fills in the gain of a policy that computes in `compute` over float32 on a GPU of this
+// architecture.
 void describeCuda(int architecture, mpc_rt_dtype_t compute, mpc_rt_policy_gain_t &gain) noexcept;
 
 } // namespace mpc::rt

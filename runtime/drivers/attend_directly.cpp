@@ -13,26 +13,26 @@
 namespace mpc::rt {
 namespace {
 
-using Matrix = std::vector<double>; // [places, width]
+using Matrix = std::vector<double>; // [length, width]
 
-// Places and widths of one head in [batch, places, heads, width].
+// Positions and widths of one head in [batch, length, heads, width].
 class Head {
 public:
   Head(const Attention &shape, int64_t pair) : shape(shape), pair(pair) {}
 
-  Matrix load(const void *from, int64_t places, int64_t width) const {
-    Matrix matrix(static_cast<size_t>(places * width));
-    for (int64_t place = 0; place < places; ++place)
+  Matrix load(const void *from, int64_t length, int64_t width) const {
+    Matrix matrix(static_cast<size_t>(length * width));
+    for (int64_t position = 0; position < length; ++position)
       for (int64_t w = 0; w < width; ++w)
-        matrix[static_cast<size_t>(place * width + w)] =
-            loadElement(shape.dtype, from, elementOf(place, places, w, width));
+        matrix[static_cast<size_t>(position * width + w)] =
+            loadElement(shape.dtype, from, elementOf(position, length, w, width));
     return matrix;
   }
-  void store(const Matrix &matrix, void *to, int64_t places, int64_t width) const {
-    for (int64_t place = 0; place < places; ++place)
+  void store(const Matrix &matrix, void *to, int64_t length, int64_t width) const {
+    for (int64_t position = 0; position < length; ++position)
       for (int64_t w = 0; w < width; ++w)
-        storeElement(shape.dtype, to, elementOf(place, places, w, width),
-                     matrix[static_cast<size_t>(place * width + w)]);
+        storeElement(shape.dtype, to, elementOf(position, length, w, width),
+                     matrix[static_cast<size_t>(position * width + w)]);
   }
   // The scores of a target with the sources that may count, -inf where the mask says that they do
   // not. False if they depend on nothing: the mask hides them all, and these have no score.
@@ -66,7 +66,7 @@ public:
     return shape.causal ? std::max(shape.sources - target - 1, int64_t{0}) : 0;
   }
   int64_t rowOf(int64_t target) const { return pair * shape.targets + target; }
-  // By what dropout multiplies the probability; 0: whatever that is, it counts as 0.
+  // Dropout multiplies the probability by this; 0: the probability counts as 0, whatever it is.
   double factorOf(const AttentionDropout &dropout, int64_t target, size_t source) const {
     return !dropout.drops ? 1
            : dropout.kept[rowOf(target) * shape.sources + static_cast<int64_t>(source)]
@@ -75,9 +75,9 @@ public:
   }
 
 private:
-  int64_t elementOf(int64_t place, int64_t places, int64_t w, int64_t width) const {
+  int64_t elementOf(int64_t position, int64_t length, int64_t w, int64_t width) const {
     const int64_t sample = pair / shape.heads, head = pair % shape.heads;
-    return ((sample * places + place) * shape.heads + head) * width + w;
+    return ((sample * length + position) * shape.heads + head) * width + w;
   }
 
   const Attention &shape;

@@ -25,7 +25,7 @@ bool fitsMask(const mpc_rt_attention_t &descriptor, const uint8_t *mask) {
   return (mask != nullptr) == ((descriptor.flags & MPC_RT_ATTENTION_MASK) != 0);
 }
 
-// What is kept, and a scale of what is not less than 1.
+// Dropout needs the bytes of what is kept, and a scale that is not less than 1.
 bool fitsDropout(const mpc_rt_attention_t &descriptor, const uint8_t *kept) {
   return descriptor.flags & MPC_RT_ATTENTION_DROPOUT
              ? kept && descriptor.keep_scale >= 1 && std::isfinite(descriptor.keep_scale)

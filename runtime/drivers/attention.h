@@ -28,7 +28,7 @@ struct Attention {
     };
     return fields(*this) == fields(other);
   }
-  // What log_sums is in.
+  // The dtype of log_sums.
   mpc_rt_dtype_t wide() const { return dtype == MPC_RT_FLOAT64 ? dtype : MPC_RT_FLOAT32; }
   int64_t queryElements() const { return batch * targets * heads * width; }
   int64_t keyElements() const { return batch * sources * heads * width; }
@@ -36,8 +36,8 @@ struct Attention {
   int64_t outElements() const { return batch * targets * heads * valueWidth; }
   int64_t rows() const { return batch * heads * targets; }
   int64_t scores() const { return rows() * sources; }
-  // Where the row of a mask begins that tells which sources the target of a pair (sample * heads +
-  // head) sees.
+  // The index where the row of a mask begins that tells which sources the target of a pair (sample
+  // * heads + head) sees.
   int64_t maskRow(int64_t pair, int64_t target) const {
     int64_t row = mask & MPC_RT_ATTENTION_MASK_OF_SAMPLE ? pair / heads : 0;
     if (mask & MPC_RT_ATTENTION_MASK_OF_HEAD)
@@ -80,8 +80,8 @@ AttentionGradientOperands gradientOperandsOf(const mpc_rt_attention_t &descripto
 mpc_rt_status_t resolveAttention(const mpc_rt_attention_t &descriptor,
                                  const mpc_rt_attend_call_t &call, Attention &result) noexcept;
 
-// For the pairs [begin, end) of sample and head (sample * heads + head), on memory of the host. All
-// arithmetic is in float64; nothing is rounded but results.
+// Both compute the pairs [begin, end) of sample and head (sample * heads + head), on memory of the
+// host. All arithmetic is in float64; nothing is rounded but results.
 void attendDirectly(const Attention &shape, const AttentionOperands &operands, int64_t begin,
                     int64_t end);
 void attendGradientDirectly(const Attention &shape, const AttentionGradientOperands &operands,

@@ -175,16 +175,16 @@ mpc_rt_contract_t withoutParts(mpc_rt_contract_t descriptor, bool isAddedLast) {
 
 mpc_rt_status_t Driver::compose(const mpc_rt_contract_t &descriptor, const Contraction &shape,
                                 const mpc_rt_contract_call_t &call) {
-  const auto placeOf = [&](void *place, Buffer &buffer) -> void * {
-    if (place || shape.outElements() == 0)
-      return place;
+  const auto memoryFor = [&](void *given, Buffer &buffer) -> void * {
+    if (given || shape.outElements() == 0)
+      return given;
     reserve(buffer, shape.outElements() * dtypeSize(shape.out));
     return buffer.data();
   };
   const bool hasActivation = shape.readsMask || shape.gelu || shape.geluGradient;
   const bool isAddedLast = shape.accumulate && (hasActivation || call.scale);
-  void *out = placeOf(call.out, consumedResult);
-  void *result = isAddedLast ? placeOf(nullptr, addedResult) : out;
+  void *out = memoryFor(call.out, consumedResult);
+  void *result = isAddedLast ? memoryFor(nullptr, addedResult) : out;
   const mpc_rt_contract_t alone = withoutParts(descriptor, isAddedLast);
   mpc_rt_contract_call_t product = contractCall(
       call.lhs, call.rhs, call.bias, shape.keepsArgument ? call.kept : result, call.batch);

@@ -98,7 +98,7 @@ mpc_rt_status_t takeFlags(const mpc_rt_contract_t &descriptor, const char *layer
   return MPC_RT_OK;
 }
 
-// What is multiplied is then of the rhs dtype.
+// The operand that is multiplied then has the dtype of rhs.
 mpc_rt_status_t roundLhs(const char *layer, Contraction &c) noexcept {
   if (c.lhs != MPC_RT_FLOAT32 || (c.rhs != MPC_RT_BFLOAT16 && c.rhs != MPC_RT_FLOAT16))
     return fail(MPC_RT_INVALID_ARGUMENT,

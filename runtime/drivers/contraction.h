@@ -18,7 +18,7 @@ struct Contraction {
   bool hasBias = false;
   bool roundsLhs = false; // which is float32 in memory, and `lhs` what is multiplied
   bool packedRhs = false; // two numbers per byte
-  // Of gptq, one per byte from 0 on. With packedRhs they have 4 bits all the same.
+  // The numbers are gptq's: one per byte, from 0 on. With packedRhs they have 4 bits all the same.
   bool unsignedRhs = false;
   bool makesMask = false, readsMask = false;                      // of ReluBits
   bool gelu = false, keepsArgument = false, geluGradient = false; // of GeluArguments
@@ -37,7 +37,7 @@ struct Contraction {
   uint64_t lhsElements() const { return static_cast<uint64_t>(batch * m * k); }
   uint64_t rhsElements() const { return static_cast<uint64_t>(batch * k * n); }
   uint64_t outElements() const { return static_cast<uint64_t>(batch * m * n); }
-  // Of a row of bits, and of all rows.
+  // The size of one row of bits, and of all rows.
   int64_t maskRowBytes() const { return (n + 127) / 128 * 16; }
   int64_t maskBytes() const { return m * maskRowBytes(); }
   mpc_rt_dtype_t sumsDtype() const { return roundsSums ? out : MPC_RT_FLOAT32; }
@@ -58,8 +58,7 @@ struct GeluArguments {
 
 struct ResultKernel;
 
-// What happens beside a product and its epilogue, as mpc_rt_contract_call_t has it; null: not asked
-// for.
+// The parts of mpc_rt_contract_call_t beside the product and its epilogue; null: not asked for.
 struct ContractionExtras {
   void *largest = nullptr;
   const ResultKernel *kernel = nullptr; // runs on the result
@@ -90,14 +89,14 @@ struct BlockScales {
   const float *divisors = nullptr; // [k], of what the lhs dtype holds; null: none
 
   int64_t blockOf(int64_t row) const { return static_cast<int64_t>(places[row]); }
-  int64_t placeOf(const Contraction &c, int64_t block, int64_t n) const {
+  int64_t indexOf(const Contraction &c, int64_t block, int64_t n) const {
     return areGroups ? n * count + block : block * c.n + n;
   }
-  // What is taken off weightAt().
-  int zeroAt(const Contraction &c, int64_t place) const {
+  // The number that is subtracted from weightAt().
+  int zeroAt(const Contraction &c, int64_t index) const {
     const int less = c.packedRhs ? 8 : 128;
-    return areGroups ? static_cast<const uint8_t *>(zero)[place] - less
-                     : static_cast<const int8_t *>(zero)[place];
+    return areGroups ? static_cast<const uint8_t *>(zero)[index] - less
+                     : static_cast<const int8_t *>(zero)[index];
   }
 };
 

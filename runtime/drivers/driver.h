@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a device must offer to run compiled models. One Driver object belongs to one context; it is
-// used by one thread at a time. Every driver passes runtime/cts.
+// The interface of a device that runs compiled models. One Driver object belongs to one context; it
+// is used by one thread at a time. Every driver passes runtime/cts.
 #ifndef MPC_RUNTIME_DRIVERS_DRIVER_H
 #define MPC_RUNTIME_DRIVERS_DRIVER_H
 
@@ -109,10 +109,10 @@ public:
   // Contracts of mpc_rt_services_t. Only between begin() and end().
   virtual void parallelFor(mpc_rt_kernel_fn kernel, void *const *arguments, int64_t count,
                            int64_t grain) = 0;
-  // By default: one after the other.
+  // The default runs one after the other.
   virtual void parallelForAll(const mpc_rt_launch_t *launches, uint32_t count);
-  // By multiply() where the driver takes all parts of the call together; else the product, and what
-  // is beside it, one after the other.
+  // Calls multiply() where the driver takes all parts of the call together; otherwise the product,
+  // and what is beside it, are computed one after the other.
   mpc_rt_status_t contract(const mpc_rt_contract_t &descriptor, const mpc_rt_contract_call_t &call);
   // The same with a 16-bit rhs that is still to be rounded from the float32 numbers that the call
   // has for it. `done`: 0 when the driver wants the rounded copy; nothing has happened then.
@@ -130,11 +130,11 @@ public:
                                        int64_t end);
   virtual mpc_rt_status_t convolve(const mpc_rt_convolution_t &descriptor,
                                    const mpc_rt_convolve_call_t &call) = 0;
-  // By default: loops on memory of the host.
+  // The default is loops on memory of the host.
   virtual mpc_rt_status_t attend(const mpc_rt_attention_t &descriptor,
                                  const mpc_rt_attend_call_t &call);
 
-  // By default: filled in every call.
+  // The default fills the memory in every call.
   virtual mpc_rt_status_t prepare(const mpc_rt_call_t &call, mpc_rt_prepare_fn fill, uint64_t bytes,
                                   void *&memory);
 

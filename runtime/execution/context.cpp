@@ -81,8 +81,8 @@ mpc_rt_status_t allocateVariables(mpc_rt_context_t &context) {
   if (!context.driver->allocate(context.layout.bytes, context.variableArena))
     return failToAllocate(model, context.layout.bytes, context.variableArena.problem(),
                           smallerModel);
-  // Of variables that a prediction maps from a file, or never reads, no neighbour shall bring
-  // pages.
+  // A prediction maps some variables from a file, and never reads others: their neighbours shall
+  // bring in no pages of them.
   uint64_t end = 0;
   for (auto &span : hugeSpans(context.layout)) {
     context.variableArena.useSmallPages(end, span.offset - end);
@@ -92,7 +92,7 @@ mpc_rt_status_t allocateVariables(mpc_rt_context_t &context) {
   return MPC_RT_OK;
 }
 
-mpc_rt_status_t placeVariables(mpc_rt_context_t &context) {
+mpc_rt_status_t bindVariableArena(mpc_rt_context_t &context) {
   const uint32_t count = context.executable().variable_count;
   context.variables.resize(count);
   context.values.states.resize(count, VariableValues::State::own);
@@ -134,7 +134,7 @@ mpc_rt_status_t create(mpc_rt_model_t *model, const mpc_rt_context_options_t &op
   context.services = makeServices();
   if (auto status = allocateVariables(context))
     return status;
-  if (auto status = placeVariables(context))
+  if (auto status = bindVariableArena(context))
     return status;
   if (auto status = initializeVariables(context, options.seed, /*fresh=*/true))
     return status;
@@ -159,7 +159,7 @@ extern "C" {
 void mpc_rt_context_options_init(mpc_rt_context_options_t *options) {
   setDefaults(options, sizeof(*options));
 }
-// What programs know whose header has no `allocator`.
+// Programs whose header has no `allocator` know this symbol.
 MPC_RT_API void
 initFirstOptions(mpc_rt_context_options_t *options) __asm__("mpc_rt_context_options_init");
 void initFirstOptions(mpc_rt_context_options_t *options) { setDefaults(options, firstOptionsSize); }

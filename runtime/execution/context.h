@@ -70,7 +70,8 @@ const mpc_rt_entry_info_t *findEntry(const mpc_rt_context_t &context, uint32_t e
                                      const void *inputs, uint32_t inputCount, const void *outputs,
                                      uint32_t outputCount);
 
-// Of a run, in this order. Whether a fork left the context as it should be.
+// A run calls these in this order. The first one checks whether a fork left the context as it
+// should be.
 mpc_rt_status_t checkForks(const mpc_rt_context_t &context, const mpc_rt_entry_info_t &entry);
 // Until it goes, a fork finds the context in use.
 class RunMark {

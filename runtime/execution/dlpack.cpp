@@ -29,7 +29,7 @@ public:
       : context(context), entry(entry) {}
 
   mpc_rt_status_t take(DLManagedTensor *const *inputs);
-  mpc_rt_status_t place(DLManagedTensor *const *outputs);
+  mpc_rt_status_t bindOutputs(DLManagedTensor *const *outputs);
   mpc_rt_status_t run();
   mpc_rt_status_t give(DLManagedTensor **outputs);
 
@@ -102,7 +102,7 @@ mpc_rt_status_t TensorCall::makeOutput(const mpc_rt_tensor_info_t &info, Tensor 
   return allocate(info, tensor);
 }
 
-mpc_rt_status_t TensorCall::place(DLManagedTensor *const *outputs) {
+mpc_rt_status_t TensorCall::bindOutputs(DLManagedTensor *const *outputs) {
   to.resize(entry.output_count);
   for (uint32_t i = 0; i < entry.output_count; ++i) {
     const mpc_rt_tensor_info_t &info = entry.outputs[i];
@@ -171,7 +171,7 @@ mpc_rt_status_t mpc_rt_context_run_dlpack(mpc_rt_context_t *context, uint32_t en
   return guard(info->name, [&] {
     TensorCall call(*context, *info);
     mpc_rt_status_t status = call.take(inputs);
-    status = status ? status : call.place(outputs);
+    status = status ? status : call.bindOutputs(outputs);
     status = status ? status : call.run();
     return status ? status : call.give(outputs);
   });

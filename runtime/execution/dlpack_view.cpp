@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What DLPack says about memory, against what the runtime takes.
+// Compares what DLPack says about memory with what the runtime takes.
 #include "runtime/execution/dlpack_view.h"
 #include "runtime/base/dtype.h"
 #include "runtime/base/status.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a run will need, before it runs: the entry is called with services that take memory and
+// Plans the memory of a run before it runs: the entry is called with services that take memory and
 // compute nothing, on inputs, outputs and variables that are nobody's.
 #include "runtime/base/dtype.h"
 #include "runtime/base/status.h"

@@ -59,7 +59,7 @@ struct Checker {
   template <typename Type> static bool isOutside(Type value, int64_t limit) {
     return static_cast<uint64_t>(static_cast<int64_t>(value)) >= static_cast<uint64_t>(limit);
   }
-  /// Of a floating value the whole part counts; NaN is outside.
+  /// The whole part of a floating value counts; NaN is outside.
   static bool isOutside(float value, int64_t limit) {
     return isOutside(static_cast<double>(value), limit);
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What generated code calls, mpc_rt_services_t: each service is its driver's, with messages that
-// name the layer.
+// The services that generated code calls, mpc_rt_services_t. Each one is its driver's, with
+// messages that name the layer.
 #ifndef MPC_RUNTIME_EXECUTION_SERVICES_H
 #define MPC_RUNTIME_EXECUTION_SERVICES_H
 

@@ -62,26 +62,27 @@ std::vector<GradientEntry> findGradients(const mpc_rt_executable_t &executable) 
   return found;
 }
 
-// Of a tensor that is not the caller's by its position: see bind().
-TrainLoop::Place TrainLoop::placeOf(const mpc_rt_tensor_info_t &tensor, uint32_t callers) {
+// Other tensors than the caller's are found by their names; a caller's one has the position
+// `callers`, see bind().
+TrainLoop::Location TrainLoop::locationOf(const mpc_rt_tensor_info_t &tensor, uint32_t callers) {
   const bool isPart = startsWith(tensor.name, partPrefix);
   if (isPart || startsWith(tensor.name, keptPrefix)) {
     for (uint32_t i = 0; i < keptTensors.size(); ++i)
       if (std::strcmp(keptTensors[i].tensor->name, tensor.name) == 0)
-        return {Place::kept, i};
+        return {Location::kept, i};
     keptTensors.push_back({&tensor, isPart, 0});
-    return {Place::kept, static_cast<uint32_t>(keptTensors.size() - 1)};
+    return {Location::kept, static_cast<uint32_t>(keptTensors.size() - 1)};
   }
   for (uint32_t i = 0; i < gradients.size(); ++i)
     if (std::strcmp(gradients[i].tensor->name, tensor.name) == 0)
-      return {Place::gradient, i};
+      return {Location::gradient, i};
   if (std::strcmp(tensor.name, "loss_scale") == 0)
-    return {Place::scale, 0};
+    return {Location::scale, 0};
   if (std::strcmp(tensor.name, "learning_rate") == 0)
-    return {Place::rate, 0};
+    return {Location::rate, 0};
   if (std::strcmp(tensor.name, "finite") == 0)
-    return {Place::finite, 0};
-  return {Place::caller, callers};
+    return {Location::finite, 0};
+  return {Location::caller, callers};
 }
 
 bool TrainLoop::bind(const mpc_rt_executable_t &executable, const char *name, Stage &stage) {
@@ -89,20 +90,21 @@ bool TrainLoop::bind(const mpc_rt_executable_t &executable, const char *name, St
   if (!entry)
     return false;
   stage.entry = static_cast<uint32_t>(entry - executable.entries);
-  auto places = [&](const mpc_rt_tensor_info_t *tensors, uint32_t count, bool areCallers) {
-    std::vector<Place> found;
+  auto locate = [&](const mpc_rt_tensor_info_t *tensors, uint32_t count, bool areCallers) {
+    std::vector<Location> found;
     uint32_t callers = 0;
     for (uint32_t i = 0; i < count; ++i) {
-      found.push_back(areCallers ? Place{Place::caller, callers} : placeOf(tensors[i], callers));
-      callers += found.back().kind == Place::caller;
+      found.push_back(areCallers ? Location{Location::caller, callers}
+                                 : locationOf(tensors[i], callers));
+      callers += found.back().kind == Location::caller;
     }
     return found;
   };
   // All that the forward pass takes comes from the caller: users choose the names of the model's
   // inputs, which may be "loss_scale".
   const bool isForward = &stage == &stages[0];
-  stage.inputs = places(entry->inputs, entry->input_count, isForward);
-  stage.outputs = places(entry->outputs, entry->output_count, /*areCallers=*/false);
+  stage.inputs = locate(entry->inputs, entry->input_count, isForward);
+  stage.outputs = locate(entry->outputs, entry->output_count, /*areCallers=*/false);
   stage.from.resize(entry->input_count);
   stage.to.resize(entry->output_count);
   return true;
@@ -177,19 +179,19 @@ mpc_rt_status_t TrainLoop::takeGradients(const char *what, void *const *given) {
   return MPC_RT_OK;
 }
 
-void *TrainLoop::address(Place place) {
-  switch (place.kind) {
-  case Place::kept:
-    return keptMemory.data() + keptTensors[place.index].offset;
-  case Place::gradient:
-    return current[place.index];
-  case Place::scale:
+void *TrainLoop::address(Location location) {
+  switch (location.kind) {
+  case Location::kept:
+    return keptMemory.data() + keptTensors[location.index].offset;
+  case Location::gradient:
+    return current[location.index];
+  case Location::scale:
     return &scaleUsed;
-  case Place::rate:
+  case Location::rate:
     return &rateUsed;
-  case Place::finite:
+  case Location::finite:
     return &isFinite;
-  case Place::caller:
+  case Location::caller:
     break;
   }
   return nullptr;
@@ -198,11 +200,11 @@ void *TrainLoop::address(Place place) {
 mpc_rt_status_t TrainLoop::run(mpc_rt_context_t &context, Stage &stage, const void *const *inputs,
                                void *const *outputs) {
   for (size_t i = 0; i < stage.inputs.size(); ++i)
-    stage.from[i] = stage.inputs[i].kind == Place::caller ? inputs[stage.inputs[i].index]
-                                                          : address(stage.inputs[i]);
+    stage.from[i] = stage.inputs[i].kind == Location::caller ? inputs[stage.inputs[i].index]
+                                                             : address(stage.inputs[i]);
   for (size_t i = 0; i < stage.outputs.size(); ++i)
-    stage.to[i] = stage.outputs[i].kind == Place::caller ? outputs[stage.outputs[i].index]
-                                                         : address(stage.outputs[i]);
+    stage.to[i] = stage.outputs[i].kind == Location::caller ? outputs[stage.outputs[i].index]
+                                                            : address(stage.outputs[i]);
   return mpc_rt_context_run(&context, stage.entry, stage.from.data(), stage.to.data(), batch);
 }
 

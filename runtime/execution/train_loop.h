@@ -36,14 +36,14 @@ public:
                         mpc_rt_applied_t *applied);
   // Memory for what forward keeps and for the context's own gradients.
   uint64_t bytes() const { return keptMemory.size() + gradientMemory.size(); }
-  // What they will be for `rows` samples; false on overflow.
+  // The sizes of both for `rows` samples; false on overflow.
   bool keptBytes(int64_t rows, uint64_t &bytes);
   uint64_t gradientBytes() const { return gradientOffsets.back(); }
   void *ownGradient(const char *what, uint32_t index);
 
 private:
   // Where an input or output of a stage is.
-  struct Place {
+  struct Location {
     enum Kind { caller, kept, gradient, scale, rate, finite } kind;
     uint32_t index;
   };
@@ -54,17 +54,17 @@ private:
   };
   struct Stage {
     uint32_t entry;
-    std::vector<Place> inputs, outputs;
+    std::vector<Location> inputs, outputs;
     std::vector<const void *> from;
     std::vector<void *> to;
   };
   enum class Next { forward, backward, unscale, apply };
 
   bool bind(const mpc_rt_executable_t &executable, const char *name, Stage &stage);
-  Place placeOf(const mpc_rt_tensor_info_t &tensor, uint32_t callers);
+  Location locationOf(const mpc_rt_tensor_info_t &tensor, uint32_t callers);
   mpc_rt_status_t layOutKept(int64_t batch);
   mpc_rt_status_t takeGradients(const char *what, void *const *given);
-  void *address(Place place);
+  void *address(Location location);
   mpc_rt_status_t run(mpc_rt_context_t &context, Stage &stage, const void *const *inputs,
                       void *const *outputs);
   bool divideAll(mpc_rt_context_t &context, float divisor);

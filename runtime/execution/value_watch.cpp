@@ -22,7 +22,7 @@ struct Values {
   mpc_rt_dtype_t dtype;
   uint64_t count;
 };
-// What a service reads, as far as it is looked at, and what it writes.
+// The values that a service reads, as far as they are looked at, and those that it writes.
 struct Operands {
   std::array<Values, 3> read = {};
   Values written = {};

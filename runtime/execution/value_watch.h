@@ -13,7 +13,8 @@
 
 namespace mpc::rt {
 
-// What a watching context has found, and the services that it had before.
+// Finds the first layer whose values are not finite, and keeps the services that the context had
+// before.
 class ValueWatch {
 public:
   // Replaces services that predict and evaluate call; the others stay as they are.

@@ -58,7 +58,7 @@ bool layOutVariables(const mpc_rt_executable_t &executable, VariableLayout &layo
   layout.sizes.assign(count, 0);
   uint64_t end = 0;
   bool fits = true;
-  auto place = [&](uint32_t index) {
+  auto add = [&](uint32_t index) {
     layout.sizes[index] = tensorBytes(executable.variables[index].tensor);
     layout.offsets[index] = end;
     fits = fits && !__builtin_add_overflow(end, alignUp(layout.sizes[index]), &end);
@@ -80,7 +80,7 @@ bool layOutVariables(const mpc_rt_executable_t &executable, VariableLayout &layo
     });
     layout.roles[role].offset = end;
     for (auto &slot : order)
-      place(slot.variable);
+      add(slot.variable);
     layout.roles[role].bytes = end - layout.roles[role].offset;
   }
   layout.bytes = end;

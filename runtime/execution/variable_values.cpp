@@ -22,7 +22,7 @@ private:
   ThreadTeam &team;
 };
 
-// What initializeVariable would refuse is refused at once, not on first use.
+// A value that initializeVariable would refuse is refused at once, not on first use.
 bool canWait(const mpc_rt_context_t &context, uint32_t index) {
   auto &variable = context.executable().variables[index];
   const bool isMatrix = variable.initializer == MPC_RT_INIT_ORTHOGONAL ||

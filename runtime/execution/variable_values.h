@@ -27,7 +27,7 @@ struct VariableValues {
   // Somebody has the address: the value must always be there.
   std::vector<bool> exposed;
   uint64_t seed = 0; // of what is undrawn
-  // Of shadows: a contraction has read the master instead since the value last changed.
+  // The shadow's master was read by a contraction instead since the value last changed.
   std::vector<bool> readAsMaster;
   bool shadowsAreExposed = false;
   uint32_t undrawn = 0, borrowed = 0; // how many
@@ -51,7 +51,7 @@ void replaceVariable(mpc_rt_context_t &context, uint32_t variable);
 // `data` is the value from now on, 64-byte aligned; a null owner means that it lives for ever.
 void borrowVariable(mpc_rt_context_t &context, uint32_t variable, std::shared_ptr<void> owner,
                     void *data);
-// Of a shadow: its master has changed.
+// The master of this shadow has changed.
 void forgetShadow(mpc_rt_context_t &context, uint32_t shadow);
 // Before a run: everything that it may read, or all of it to write.
 mpc_rt_status_t readyForRun(mpc_rt_context_t &context, bool updates);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a context will need, before there is one.
+// Computes the memory that a context will need, before there is one.
 #include "runtime/base/status.h"
 #include "runtime/execution/train_loop.h"
 #include "runtime/execution/variable_layout.h"

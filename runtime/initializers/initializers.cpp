@@ -12,8 +12,8 @@
 namespace mpc::rt {
 namespace {
 
-// What an integer variable takes of a number that it cannot hold: the nearest one of int64, 0 for
-// NaN; narrower ones its low bits, as casts of integers do.
+// An integer variable cannot hold every number: it takes the nearest one of int64, 0 for NaN.
+// Narrower ones take the low bits of that, as casts of integers do.
 int64_t toInteger(double value) {
   if (value >= -0x1p63 && value < 0x1p63)
     return static_cast<int64_t>(value);
@@ -70,7 +70,7 @@ void fill(mpc_rt_dtype_t dtype, void *data, uint64_t count, ThreadTeam &team, co
   });
 }
 
-// What most weights start from: a block of the generator for four elements.
+// Most weights start from this: a block of the generator gives four elements.
 void fillUniform(const mpc_rt_variable_info_t &v, uint64_t seed, ThreadTeam &team, void *data,
                  uint64_t count) {
   const auto low = static_cast<float>(v.init_a), high = static_cast<float>(v.init_b);

@@ -48,7 +48,7 @@ bool isText(const Safetensors &content, const char *key, const char *value) {
   return at != content.metadata.end() && at->second == value;
 }
 
-// What variables do with a file's tensors.
+// Variables copy a file's tensors or borrow them.
 enum class Source {
   copy,
   borrow,         // stay where the tensors are, as far as that is possible
@@ -125,7 +125,7 @@ mpc_rt_status_t loadFile(mpc_rt_context_t &context, const std::string &path, boo
   return restore(context, *content, path, complete, Source::copy);
 }
 
-// Of a larger file a first prediction may well read only a part (an embedding's rows).
+// A first prediction may well read only a part of a larger file (an embedding's rows).
 constexpr uint64_t touchedWhole = uint64_t{1} << 30;
 
 void touchAll(mpc_rt_context_t &context, const mpc::data::MappedFile &file) {

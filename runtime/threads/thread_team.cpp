@@ -60,7 +60,7 @@ struct Loop {
   }
 };
 
-// Of the thread that runs a part of a loop.
+// This thread runs a part of a loop.
 thread_local bool insideLoop = false;
 
 void runChunk(void *data, int64_t chunk) {
@@ -70,8 +70,8 @@ void runChunk(void *data, int64_t chunk) {
   insideLoop = before;
 }
 
-// What libgomp gives its threads for a stack: OMP_STACKSIZE (OpenMP 5.2, 21.2.2; kilobytes without
-// a suffix), GOMP_STACKSIZE, else what the system gives every thread.
+// libgomp gives its threads this much stack: OMP_STACKSIZE (OpenMP 5.2, 21.2.2; kilobytes without a
+// suffix), GOMP_STACKSIZE, else what the system gives every thread.
 size_t libraryStack(const pthread_attr_t &attributes) noexcept {
   size_t usual = 0;
   pthread_attr_getstacksize(&attributes, &usual);

@@ -44,12 +44,12 @@ struct FreePools {
   WorkerPool *first = nullptr;
 };
 FreePools &freePools() {
-  // Not from the heap, which may be full: a loop could not say so.
-  alignas(FreePools) static char place[sizeof(FreePools)];
+  // The memory is not from the heap, which may be full: a loop could not say so.
+  alignas(FreePools) static char storage[sizeof(FreePools)];
   static auto *pools = [] {
     pthread_atfork([] { freePools().mutex.lock(); }, [] { freePools().mutex.unlock(); },
                    [] { freePools().mutex.unlock(); });
-    return new (place) FreePools; // never destroyed: threads may still run at exit
+    return new (storage) FreePools; // never destroyed: threads may still run at exit
   }();
   return *pools;
 }
@@ -62,10 +62,10 @@ WorkerPool *WorkerPool::take(unsigned workers) noexcept {
   const unsigned forks = forksSeen();
   {
     std::lock_guard<std::mutex> lock(pools.mutex);
-    for (WorkerPool **place = &pools.first; *place; place = &(*place)->next)
-      if ((*place)->workers == workers && (*place)->forks == forks) {
-        WorkerPool *found = *place;
-        *place = found->next;
+    for (WorkerPool **link = &pools.first; *link; link = &(*link)->next)
+      if ((*link)->workers == workers && (*link)->forks == forks) {
+        WorkerPool *found = *link;
+        *link = found->next;
         return found;
       }
   }

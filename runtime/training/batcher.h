@@ -44,7 +44,7 @@ private:
   std::vector<data::Array> inputs_;
   std::vector<data::Array> outputs_;
   bool canPrefetch_ = true;
-  /// What is on the device after the run at hand; null: nothing.
+  /// The data whose rows are on the device after the run at hand; null: nothing is.
   const data::Dataset *prefetchedData_ = nullptr;
   std::vector<int64_t> prefetchedRows_;
 };

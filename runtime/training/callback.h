@@ -7,7 +7,7 @@
 
 namespace mpc::training {
 
-/// What one optimizer step did.
+/// The results of one optimizer step.
 struct StepResult {
   int64_t globalStep; // from 0
   int64_t rows;
@@ -16,7 +16,7 @@ struct StepResult {
   const std::vector<int64_t> *indices = nullptr; // of the rows in the data
 };
 
-/// What of callbacks survives in a checkpoint.
+/// The state of callbacks that survives in a checkpoint.
 struct CallbackState {
   std::map<std::string, std::string> texts; ///< by CALLBACK.NAME
   /// Copies of all model variables, by CALLBACK/VARIABLE. Whoever reads a file has compared their

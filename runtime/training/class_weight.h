@@ -12,7 +12,7 @@ using ClassWeights = std::map<int64_t, double>;
 /// A JSON object such as `{"0": 1.0, "1": 2.5}`.
 data::Result<ClassWeights> readClassWeights(const std::string &path);
 
-/// Multiplies the sample weights of `data`. The class is the target's integer, or the place
+/// Multiplies the sample weights of `data`. The class is the target's integer, or the index
 /// of the largest of a one-hot target; classes without a weight have 1 (keras/src/trainers/
 /// data_adapters/data_adapter_utils.py, class_weight_to_sample_weights). Fails unless the model has
 /// one target and takes sample weights.

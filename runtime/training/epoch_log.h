@@ -9,8 +9,8 @@
 
 namespace mpc::training {
 
-/// What a log does that cannot be written, as on a full disk: it warns once, and training goes on.
-/// With the next epoch it is tried again, and what is missing is written then.
+/// A log that cannot be written, as on a full disk, warns once, and training goes on. With the next
+/// epoch it is tried again, and what is missing is written then.
 class LogWarning {
 public:
   explicit LogWarning(std::function<void(const std::string &)> warn) : warn_(std::move(warn)) {}
@@ -60,7 +60,7 @@ public:
   data::Status historyChanged(const std::vector<Logs> &history) override;
 
 private:
-  /// Of the metrics whose names begin with "val_", or of the others.
+  /// The events of the metrics whose names begin with "val_", or of the others.
   struct Events {
     bool areOfValidation;
     int descriptor = -1;

@@ -91,9 +91,9 @@ private:
     // Only counted steps take rows again to fill a batch.
     const int64_t end = options_.steps ? begin + options_.batchSize
                                        : std::min(begin + options_.batchSize, data_.rows);
-    for (int64_t place = begin; place < end; ++place)
-      rows.push_back(options_.steps ? order_.at(place / data_.rows, place % data_.rows)
-                                    : order_.at(state_.epoch, place));
+    for (int64_t position = begin; position < end; ++position)
+      rows.push_back(options_.steps ? order_.at(position / data_.rows, position % data_.rows)
+                                    : order_.at(state_.epoch, position));
   }
 
   Status runStep() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What memory the process of a session will use, said before the first run.
+// The memory that the process of a session will use, known before the first run.
 #ifndef MPC_RUNTIME_TRAINING_MEMORY_PLAN_H
 #define MPC_RUNTIME_TRAINING_MEMORY_PLAN_H
 
@@ -28,7 +28,7 @@ std::string formatMegabytes(uint64_t bytes);
 /// "271.4 MB planned: program 17.1, variables 200.4, ..."
 std::string describe(const MemoryPlan &plan);
 
-/// What this process has resident now, and the most that it ever had.
+/// The memory that this process has resident now, and the most that it ever had.
 uint64_t residentBytes();
 uint64_t peakBytes();
 

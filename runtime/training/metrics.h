@@ -34,7 +34,7 @@ const double *findLog(const Logs &logs, const std::string &name);
 data::Result<std::vector<Measurement>> evaluateRows(Session &session, Batcher &evaluate,
                                                     const data::Dataset &data, int64_t batchSize);
 
-/// What the metrics hold, to be put back: a validation replaces it.
+/// The values of the metrics, to be put back: a validation replaces them.
 class KeptMetrics {
 public:
   explicit KeptMetrics(Session &session);

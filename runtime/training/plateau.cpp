@@ -35,7 +35,7 @@ static Status checkDirection(const char *option, const std::string &monitor,
                  "' does not say whether more of it is better; say mode=max or mode=min");
 }
 
-/// As MonitorCallback decides: the first value is the best so far whatever it is, and after NaN
+/// MonitorCallback decides so: the first value is the best so far whatever it is, and after NaN
 /// nothing is better.
 static bool isBetter(bool larger, double current, double minDelta, std::optional<double> best) {
   return !best || (larger ? current - minDelta > *best : current + minDelta < *best);

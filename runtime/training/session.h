@@ -39,14 +39,15 @@ public:
   const mpc_rt_model_t *model() const { return model_; }
   mpc_rt_context_t *context() { return context_; }
   const std::string &path() const { return path_; }
-  /// What the user should know about the loading ("3 variables came from their initializers").
+  /// Notes for the user about the loading ("3 variables came from their initializers").
   const std::vector<std::string> &notes() const { return notes_; }
 
   /// Null if the model has no entry of that name.
   const mpc_rt_entry_info_t *findEntry(const char *name) const;
   /// A Failure that says how to compile the model so that it has the entry.
   data::Result<const mpc_rt_entry_info_t *> requireEntry(const char *name) const;
-  /// What `entry` takes: inputs with aliases x0, x1, ..; targets with the outputs' names.
+  /// The tensors that `entry` takes: inputs with aliases x0, x1, ..; targets with the outputs'
+  /// names.
   data::Signature signature(const mpc_rt_entry_info_t &entry) const;
   /// 0 when the batch is free, else the batch that the model was compiled for.
   int64_t fixedBatch(const mpc_rt_entry_info_t &entry) const;
@@ -60,7 +61,7 @@ public:
   /// A copy of a variable with its shape.
   data::Array variableArray(uint32_t index);
 
-  /// What the process had resident before the context's memory.
+  /// The memory that the process had resident before the context's.
   uint64_t residentWhenOpened() const { return residentWhenOpened_; }
 
   /// A Failure from the runtime's last error, naming the library.

@@ -69,16 +69,16 @@ const char *shuffleName(Shuffle shuffle) {
   return "off";
 }
 
-int64_t RowOrder::at(int64_t pass, int64_t place) {
+int64_t RowOrder::at(int64_t pass, int64_t position) {
   if (shuffle_ == Shuffle::Off)
-    return place;
+    return position;
   if (shuffle_ == Shuffle::Once)
     pass = 0;
   if (pass != pass_) {
     order_ = shuffledRows(rows_, seed_, static_cast<uint64_t>(pass));
     pass_ = pass;
   }
-  return order_[static_cast<std::size_t>(place)];
+  return order_[static_cast<std::size_t>(position)];
 }
 
 } // namespace mpc::training

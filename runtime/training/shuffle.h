@@ -25,14 +25,14 @@ enum class Shuffle {
 /// The name of an order in checkpoints and messages: "off", "each-pass", "once".
 const char *shuffleName(Shuffle shuffle);
 
-/// The rows of each step. With `wrap` (mpc-run train --steps) step i takes places i*batch .. and
-/// goes around: place p is row p mod rows of pass p / rows.
+/// The rows of each step. With --steps (mpc-run train) step i takes positions i*batch .. and
+/// goes around: position p is row p mod rows of pass p / rows.
 class RowOrder {
 public:
   RowOrder(int64_t rows, Shuffle shuffle, uint64_t seed)
       : rows_(rows), shuffle_(shuffle), seed_(seed) {}
-  /// Row at place `place` of pass `pass`.
-  int64_t at(int64_t pass, int64_t place);
+  /// The row at `position` of pass `pass`.
+  int64_t at(int64_t pass, int64_t position);
 
 private:
   int64_t rows_;

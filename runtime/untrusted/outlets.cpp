@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What each outlet needs.
+// The rules of each outlet.
 #include "runtime/untrusted/outlets.h"
 
 #include "runtime/untrusted/code_points.h"
@@ -155,6 +155,32 @@ std::string forDot(std::string_view text) {
     if (c == '"' || c == '\\')
       result += '\\';
     result += c;
+  }
+  return result;
+}
+
+std::string forXml(std::string_view text) {
+  std::string result;
+  for (char c : forLine(text)) {
+    switch (c) {
+    case '&':
+      result += "&amp;";
+      break;
+    case '<':
+      result += "&lt;";
+      break;
+    case '>':
+      result += "&gt;";
+      break;
+    case '"':
+      result += "&quot;";
+      break;
+    case '\'':
+      result += "&apos;";
+      break;
+    default:
+      result += c;
+    }
   }
   return result;
 }

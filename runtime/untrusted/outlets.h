@@ -54,5 +54,8 @@ std::string forCIdentifier(std::string_view name);
 /// Text inside a double-quoted string of DOT, in one line.
 std::string forDot(std::string_view text);
 
+/// Text of an element or an attribute of XML, in one line.
+std::string forXml(std::string_view text);
+
 } // namespace mpc::untrusted
 #endif

@@ -24,7 +24,7 @@ uint64_t number(std::string_view bytes, size_t at, size_t count) {
   return value;
 }
 
-/// The sizes and the place of a member, as a header of either kind has them.
+/// The sizes and the offset of a member, as a header of either kind has them.
 struct Extent {
   uint64_t size, compressedSize, offset;
 };

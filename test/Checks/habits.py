@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Counts the worst habits of this repository's English, and lets their numbers only fall: blocks of
-comments that begin with "Of …" or "What …", which are no sentences with a subject, and decision pages of
-more than 250 words. habits.json holds the numbers. Who has brought one down writes the new one there:
+comments that begin with "Of …" or "What …", which are no sentences with a subject, decision pages of
+more than 250 words, and sentences and rows of tables in pages that are too long. habits.json holds the
+numbers. Who has brought one down writes the new one there:
 
   test/Checks/habits.py [--write | --list]
 """
@@ -18,6 +19,9 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 NUMBERS = os.path.join(HERE, "habits.json")
 COMMENT = {".cpp": "//", ".h": "//", ".c": "//", ".td": "//", ".inc": "//", ".def": "//", ".py": "#", ".sh": "#", ".cmake": "#", ".txt": "#"}
 WORDS = 250
+# Pages by hand, but for the list of changes and the first page, which are denser.
+PAGES = re.compile(r"(?!CHANGELOG|README|docs/generated/|benchmarks/results/(?!.*/(README|notes)\.md)|examples/\w+/accuracy).*\.md")
+SENTENCE, ROW = 35, 50
 
 
 def first_lines(name):
@@ -33,9 +37,27 @@ def first_lines(name):
         inside = bool(match) and bool(text) and "SPDX-License-Identifier" not in text
 
 
+def sentences(text):
+    """Sentences of a page, without fences, comments, tables and headings; an item of a list begins one."""
+    text = re.sub(r"^ *```.*?^ *```$|<!--.*?-->|^ *[|#].*?$", "", text, flags=re.M | re.S)
+    text = re.sub(r"\]\([^)\s]*\)", "]", text)
+    for paragraph in re.split(r"\n\s*\n|\n(?=\s*(?:[-*]|\d+\.)\s)", text):
+        yield from (sentence.split() for sentence in re.split(r"(?<=[.!?])[)*\"]*\s+", paragraph))
+
+
+def long_passages(text):
+    """Sentences and rows of a page that are too long, by their habit."""
+    rows = [row.replace("|", " ") for row in re.findall(r"^ *\|.*$", re.sub(r"^ *```.*?^ *```$", "", text, flags=re.M | re.S), re.M)]
+    return {
+        f"sentences over {SENTENCE} words": [words for words in sentences(text) if len(words) > SENTENCE],
+        f"rows of tables over {ROW} words": [row.split() for row in rows if len(row.split()) > ROW],
+    }
+
+
 def habits(files):
     """Places of each habit."""
     found = {"comments that begin with Of": [], "comments that begin with What": [], f"decision pages over {WORDS} words": []}
+    found.update((habit, []) for habit in long_passages(""))
     for name in files:
         if os.path.splitext(name)[1] in COMMENT and (not name.endswith(".txt") or name.endswith("CMakeLists.txt")):
             for number, text in first_lines(name):
@@ -46,6 +68,9 @@ def habits(files):
             words = len(sources.read(name).split())
             if words > WORDS:
                 found[f"decision pages over {WORDS} words"].append(f"{name}: {words} words")
+        if PAGES.fullmatch(name):
+            for habit, passages in long_passages(sources.read(name)).items():
+                found[habit] += [f"{name}: {len(words)} words: {' '.join(words[:8])} …" for words in passages]
     return found
 
 
@@ -66,7 +91,7 @@ def main():
     for habit, count in counts.items():
         if count > allowed[habit]:
             failed += 1
-            print(f"error: {habit}: {count}, at most {allowed[habit]} expected; write sentences with a subject, and short pages; --list shows all places")
+            print(f"error: {habit}: {count}, at most {allowed[habit]} expected; write sentences with a subject, and short pages, sentences and rows; --list shows all places")
         else:
             print(f"ok    {habit}: {count}" + (f", before {allowed[habit]}: --write keeps it so" if count < allowed[habit] else ""))
     print(f"ran {len(counts)} tests")

@@ -20,9 +20,9 @@ import zipfile
 
 from support_tables import ROOT, read
 
-# Of every layer (keras/src/layers/layer.py): LayerArguments.cpp has them.
+# Every layer has these (keras/src/layers/layer.py); LayerArguments.cpp reads them.
 COMMON = {"name", "trainable", "dtype", "activity_regularizer", "autocast"}
-# Of every layer of Keras 2, or of no layer: keys of objects inside configs.
+# Every layer of Keras 2 has these, or none does: keys of objects inside configs.
 COMMON_2 = COMMON | {"batch_input_shape", "batch_size", "class_name", "config", "dynamic", "input_shape", "ragged", "sparse", "weights"}
 ANY = "any"  # the value does not matter
 # Without effect on results: how Keras computes, where random numbers come from, what was known of shapes.

@@ -139,7 +139,8 @@ class Checks:
                     yield f"{name}: nothing knows {variable}"
 
     def check_contents(self):
-        """Each page is reached from the README, each decision stands in the list under its own title."""
+        """Each page is reached from the README, each decision stands in the list under its own title and
+        links what was measured for it."""
         for name in self.pages:
             folder, base = os.path.split(name)
             if folder == "docs" and f"](docs/{base})" not in self.text["README.md"]:
@@ -148,6 +149,10 @@ class Checks:
                 number, title = re.match(r"# (\d{4}) (.*)\n", self.text[name]).groups()
                 if f"| [{number}]({base}) | {title} |" not in self.text["docs/decisions/README.md"]:
                     yield f"docs/decisions/README.md: has no row '| [{number}]({base}) | {title} |'"
+        for name in listed("benchmarks/results/*/notes.md"):
+            for heading, number in re.findall(r"^## (.*\((\d{4})\))$", pages.read(name), re.M):
+                if not any(f"{name}#{anchor(heading)})" in text for page, text in self.text.items() if f"docs/decisions/{number}-" in page):
+                    yield f"{name}: decision {number} has no link to '{heading}'"
         for folder in sorted({name.split("/")[1] for name in self.files if re.match(r"examples/\w+/", name)}):
             if f"`{folder}`" not in self.text["examples/README.md"]:
                 yield f"examples/README.md: does not name {folder}"

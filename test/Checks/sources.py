@@ -264,8 +264,8 @@ def read_first_line(name):
         return handle.readline(200).decode(errors="replace")
 
 
-# What stands beside the repository on some machines. Models of other people are read there, by one
-# place, and never copied; everything else that tests read is part of the repository.
+# Some machines have files beside the repository. Models of other people are read there, in one
+# file, and never copied; everything else that tests read is part of the repository.
 READER = "test/places.py"
 OUTSIDE = re.compile(r"MPC_SHARED|\.\./shared\b|\bshared/(?:fixtures|models|cases)\b|dirname [^)]*\)\"?/shared\b|[%$]\{?shared\b")
 OUTSIDE_IN_PYTHON = re.compile(OUTSIDE.pattern + r"|[\"']shared[\"']")

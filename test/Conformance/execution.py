@@ -28,8 +28,8 @@ class Tools:
         self.work_folder = work_folder
         self.timeout = timeout
         self.prebuilt = prebuilt
-        # What every compilation and every run is told besides.
-        # Beside code for a GPU the CPU's is not what is tested.
+        # Every compilation and every run gets these options besides. Beside code for a GPU the
+        # CPU's is not what is tested.
         self.target = target
         self.extra = {"mpcc": [f"--target={target}", "--march=x86-64-v2"] if target else [],
                       "mpc-run": ["--device", device] if device else []}  # fmt: skip

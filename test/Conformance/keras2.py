@@ -147,6 +147,18 @@ def compare_training(case, tools, compiled, folder):
     return messages, len(losses), min(worst.values())
 
 
+def compare_evaluation(case, tools, compiled):
+    """Lines about losses and metrics that Keras's evaluate reported of the data, and mpc reports otherwise."""
+    wanted = case.description.get("evaluated", {})
+    if not wanted:
+        return []
+    said = tools.run("mpc-run", "evaluate", compiled, "--data", case.path("data.npz"), "--json",
+                     "--batch-size", str(case.description["evaluated_batch"]))  # fmt: skip
+    got = json.loads(said)
+    return [f"evaluate: {name} is {got.get(name)}, expected {value}" for name, value in wanted.items()
+            if name not in got or not abs(got[name] - value) <= 1e-5 * max(1, abs(value))]  # fmt: skip
+
+
 def run_case(case, tools, not_yet, keep):
     start = time.monotonic()
     folder = os.path.join(tools.work_folder, "cases", case.name)
@@ -159,6 +171,7 @@ def run_case(case, tools, not_yet, keep):
         if case.kind == "train":
             more, count, off = compare_training(case, tools, compiled, folder)
             messages, arrays, worst = messages + more, arrays + count, max(worst, off)
+            messages += compare_evaluation(case, tools, compiled)
         status = "fail" if messages else "pass"
     except execution.ToolError as error:
         status, messages = "error", [str(error)]

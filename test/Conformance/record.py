@@ -30,7 +30,7 @@ import keras2
 import places
 import selection
 
-# What the fixtures were recorded with; tf_keras reads the files of every Keras 2.
+# The fixtures were recorded with these; tf_keras reads the files of every Keras 2.
 KERAS, TENSORFLOW, TF_KERAS, TENSORFLOW_2 = "3.15.1", "2.21.0", "2.16.0", "2.16.2"
 
 

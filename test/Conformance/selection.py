@@ -14,7 +14,7 @@ import zipfile
 
 KINDS = ["forward", "gradient", "train", "loss_scale", "losses", "metrics", "policy_map", "quantized"]
 
-# What an optimizer's config says when an option is not used.
+# An optimizer's config has one of these when an option is not used.
 UNUSED_OPTION = {None, False, 0.0}
 # Options whose value changes the optimizer only together with another one.
 DEPENDENT_OPTIONS = {"ema_momentum", "ema_overwrite_frequency"}

@@ -54,7 +54,7 @@ def poison(inputs):
 
 def same(step, what, fused, staged):
     if np.issubdtype(fused.dtype, np.floating):
-        # Of NaN, only that it is one: which of two operands gives its sign is the CPU's business.
+        # A NaN only has to be one: which of two operands gives its sign is the CPU's business.
         if not np.array_equal(np.isnan(fused), np.isnan(staged)):
             raise Different(f"step {step}: {what} is NaN in other places")
         fused, staged = np.nan_to_num(fused, nan=0), np.nan_to_num(staged, nan=0)

@@ -189,7 +189,7 @@ TEST_F(CudnnAgreement, AttentionIsDescribedAndHasEngines) {
       auto [realStatus, realEngine] = engineOf(real, a, isGradient);
       EXPECT_EQ(status, 0) << i;
       EXPECT_EQ(realStatus, 0) << i;
-      // Of extents 1 by 1 there is no derivative, and nothing to derive.
+      // Extents of 1 by 1 have no derivative, and nothing to derive.
       const bool isOne = isGradient && a.targets == 1 && a.sources == 1;
       engines += engine >= 0;
       if (engine >= 0 && !isOne)

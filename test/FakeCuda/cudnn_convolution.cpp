@@ -18,7 +18,7 @@ mpc_rt_dtype_t dtypeOf(int type) {
   return type == 2 ? MPC_RT_FLOAT16 : type == 9 ? MPC_RT_BFLOAT16 : MPC_RT_FLOAT32;
 }
 
-// What Tensor Cores make of a float32: 10 bits of fraction.
+// Tensor Cores keep 10 bits of fraction of a float32.
 double toTf32(double value) {
   auto narrow = static_cast<float>(value);
   uint32_t bits;

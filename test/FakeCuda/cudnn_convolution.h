@@ -33,7 +33,7 @@ struct Problem {
   std::vector<int64_t> strides, dilations, low, high;
 
   int64_t groups() const { return image.extents[1] / filter.extents[1]; }
-  // Of a group.
+  // Both count those of one group.
   int64_t channels() const { return filter.extents[1]; }
   int64_t filters() const { return filter.extents[0] / groups(); }
 };

@@ -161,7 +161,7 @@ bool takes(int name, int kind) {
   }
 }
 
-// Of an element of a cudnnDataType_t.
+// The bytes of an element of a cudnnDataType_t.
 int64_t bytesOf(int type) {
   return type == 1 ? 8 : type == 0 || type == 4 ? 4 : type == 11 ? 1 : 2;
 }

@@ -48,7 +48,7 @@ enum Kind : int {
   reshapeOperation = 31
 };
 
-// What a heuristic offers.
+// An engine that a heuristic offers.
 struct Engine {
   int64_t index = -1;
   std::vector<int> notes;
@@ -85,7 +85,7 @@ struct Description {
   std::vector<fake::dnn::Engine> offers; // of a heuristic
 };
 
-// What a handle of the API is.
+// A handle of the API points to this.
 struct Handle {
   std::shared_ptr<Description> is;
 };

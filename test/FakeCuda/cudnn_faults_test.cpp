@@ -307,7 +307,7 @@ TEST_F(FakeCudnnFaults, ExcludedEnginesEndTheProgram) {
   EXPECT_EXIT(runFirst(), ExitedWithCode(99), "engine 91 runs, whose notes promise other numbers");
 }
 
-// What describing an attention with one tensor of other extents gives.
+// An attention with one tensor of other extents is refused when it is described.
 TEST_F(FakeCudnnFaults, OperationsOfAttentionCheckExtents) {
   using namespace cuda::dnn;
   using Extents = std::vector<int64_t>;

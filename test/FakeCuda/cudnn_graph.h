@@ -24,7 +24,7 @@ constexpr int64_t unpreparedEngine = 94;
 // process when they run.
 std::vector<Engine> enginesFor(const Description &graph, int mode);
 
-// Of a tensor that has memory.
+// A tensor that has memory.
 struct Place {
   int64_t id;
   size_t bytes;

@@ -118,7 +118,7 @@ bool isLegalInFloat8(const Description &desc, const Layout &a, const Layout &b, 
          isMultiple;
 }
 
-// What was made and not yet destroyed: handles, descriptions, layouts, preferences.
+// Counts objects that were made and not yet destroyed: handles, descriptions, layouts, preferences.
 int alive[4] = {0, 0, 0, 0};
 enum Kind { handleKind, descriptionKind, layoutKind, preferenceKind };
 
@@ -148,8 +148,8 @@ template <typename Type> int destroy(Kind kind, void *object) {
   return success;
 }
 
-// What of cublasLtEpilogue_t is played here. MPC_FAKE_CUBLASLT_BITS=none: a library that knows
-// nothing of the bits of relu.
+// The part of cublasLtEpilogue_t that is played here. MPC_FAKE_CUBLASLT_BITS=none: a library that
+// knows nothing of the bits of relu.
 const std::string bitsPlayed = [] {
   const char *value = std::getenv("MPC_FAKE_CUBLASLT_BITS");
   return std::string(value ? value : "");

@@ -188,7 +188,7 @@ EXPORT int cudnnBackendFinalize(void *descriptor) {
   Description *d = descriptionOf(descriptor);
   if (!d)
     return nullPointer;
-  // What is made for a device has the handle of one.
+  // An object that is made for a device has the handle of one.
   for (int name : {400, 800})
     if (d->has(name) && !contexts.count(d->get<Context *>(name)))
       return badParameter;

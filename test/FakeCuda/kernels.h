@@ -14,7 +14,7 @@ struct Grid {
   unsigned blocks[3], threads[3];
 };
 
-// What the code of a kernel exports beside it (kernels.cpp appends it to the source).
+// The code of a kernel exports this beside it (kernels.cpp appends it to the source).
 struct HostKernel {
   const char *name;
   void *(*pack)(void **parameters); // a copy of the arguments

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What is played to be slow, so that something else is worth taking.
+// Plays slow calls, so that something else is worth taking.
 #ifndef MPC_TEST_FAKECUDA_LOST_TIME_H
 #define MPC_TEST_FAKECUDA_LOST_TIME_H
 

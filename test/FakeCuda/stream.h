@@ -43,7 +43,7 @@ void log(const std::string &line);
 
 } // namespace fake
 
-// What the look-alikes of libcublasLt and libcudnn call in libcuda's.
+// The look-alikes of libcublasLt and libcudnn call these in libcuda's.
 extern "C" void mpc_fake_enqueue(void *stream, const char *name, void (*run)(void *), void *data,
                                  void (*release)(void *));
 extern "C" void mpc_fake_log(const char *line);

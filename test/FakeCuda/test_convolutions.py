@@ -84,7 +84,7 @@ class Convolutions(FolderTest):
         self.assertTrue([line for line in convolutions if "forward" in line], recorded)
         self.assertTrue([line for line in convolutions if "filter gradient" in line], recorded)
         graphs = [int(line.split()[-1]) for line in lines if line.startswith("graph of ")]
-        # Of four steps the first made plans and memory, so that the second ran plainly, too.
+        # The first of four steps made plans and memory, so that the second ran plainly, too.
         self.assertEqual(len(graphs), 2, lines)
         self.assertEqual(set(graphs), {len(recorded)})
         self.assertFalse([line for line in recorded if "copy" in line], recorded)
@@ -111,7 +111,7 @@ class Convolutions(FolderTest):
                 lines = self.products(self.model, without=without)
                 self.assertEqual(len(lines), len(with_library))
                 self.assertFalse([line for line in lines if "cudnn" in line], lines)
-                self.assertTrue([line for line in lines if re.search(r" forward .* columns$", line)], lines)
+                self.assertTrue([line for line in lines if re.search(r" forward .* im2col$", line)], lines)
 
     def test_missing_library_is_a_hint(self):
         def hint(**settings):

@@ -69,7 +69,7 @@ class Epilogues(FolderTest):
             # Bits of what is 0 are set, too.
             "zero": ({**KEEPS, "MPC_FAKE_CUBLASLT_BITS": "at zero"},
                      ["1"] * 3 + [DERIVATIVE, "4", RELU, RELU], ["relu_mask"], 16),
-            # What the bits take away is multiplied by 0: NaN stays.
+            # Elements that the bits take away are multiplied by 0: NaN stays.
             "times": ({**KEEPS, "MPC_FAKE_CUBLASLT_BITS": "multiplied"},
                       ["1"] * 4 + [RELU_BITS, "4", RELU], ["where"], 16),
             # The library has no bits.

@@ -156,7 +156,7 @@ class Float8(FolderTest):
                                  "--batch-size", "16", "--steps", "1", "--kernels", **settings).stderr  # fmt: skip
             return [line for line in text.splitlines() if "float8" in line]
 
-        # Of a training step, whose last cotangent has sums of ten terms only: those stay a kernel.
+        # The last cotangent of a training step has sums of ten terms only: those stay a kernel.
         products = listed()
         self.assertEqual(len(products), 7, products)
         formats = [re.search(r"float8_(\w+)xfloat8_(\w+) cublaslt$", line).groups() for line in products]

@@ -95,7 +95,7 @@ class Gelu(FolderTest):
             "off": ({"MPC_CUBLASLT_GELU": "off"}, [], KERNELS),
             "none": ({"MPC_FAKE_CUBLASLT_GELU": "none"}, [], KERNELS),
             "coarse": ({"MPC_FAKE_CUBLASLT_GELU": "coarse"}, [], KERNELS),
-            # What the library keeps is not the argument; the derivative is right.
+            # The library keeps something else than the argument; the derivative is right.
             "result": ({"MPC_FAKE_CUBLASLT_GELU": "result"}, [DERIVATIVE], ["gelu"]),
         }
         weights, counts = {}, {}

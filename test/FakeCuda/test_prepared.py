@@ -85,7 +85,8 @@ class Suite:
         recorded = [line for line in lines_of(log) if line.startswith("record ")]
         assert len([line for line in recorded if "multiply" in line]) == 3, recorded
         assert len(recorded) == nodes, recorded
-        # What is transposed, unpacked and padded is one launch of several stages, before the first call.
+        # Weights are transposed, unpacked and padded in one launch of several stages, before the
+        # first call.
         assert not [line for line in recorded if "group" in line], recorded
         assert len([line for line in lines_of(log) if "do launch mpc_group" in line]) == 1, lines_of(log)
 

@@ -23,7 +23,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static MemoryFile file;
   static const std::string path = file.path();
   if (static bool isWritten = false; !isWritten) {
-    // What the manifest says nothing about only takes time.
+    // Variables that the manifest says nothing about only take time.
     tablesOf(*session).variable_count = tablesOf(*session).metric_count = 0;
     writeCheckpoint(*session, file);
     isWritten = true;

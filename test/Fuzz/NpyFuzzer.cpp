@@ -17,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     return Status();
   };
   Result<Array> array = readNpy(source, size, "fuzzed");
-  // What was read can be written, and reads as the same array.
+  // An array that was read can be written, and reads as the same array.
   if (!array || array->dtype() == MPC_RT_BFLOAT16)
     return 0;
   const std::string header = npyHeader(*array);

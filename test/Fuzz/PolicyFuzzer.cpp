@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What --policy takes as JSON: policies, maps and their short form, whose keys are Python's regular
-// expressions. Layers are looked up, which is what runs them.
+// The JSON that --policy takes: policies, maps and their short form, whose keys are Python's
+// regular expressions. Layers are looked up, so that the expressions run.
 #include "mpc/Policy/PolicySource.h"
 
 #include <cstddef>

@@ -307,7 +307,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     useContext(model, e, computes, batch);
   mpc_rt_model_release(model);
 
-  // What mpc-run knows of them.
+  // mpc-run knows this much of them.
   mpc_rt_executable_t &shown = tablesOf(*session);
   const mpc_rt_executable_t kept = shown;
   std::memcpy(&shown, exact.data(), std::min(exact.size(), sizeof shown));

@@ -43,6 +43,15 @@ def safetensors(header, content):
     return struct.pack("<Q", len(text)) + text + content
 
 
+def request():
+    """An inference request in JSON, and one whose tensor follows in binary."""
+    tensor = {"name": "x", "shape": [1, 3], "datatype": "FP32"}
+    outputs = [{"name": "out0", "parameters": {"binary_data": True}}]
+    yield json.dumps({"id": "a", "inputs": [{**tensor, "data": [[1, -2.5, 3e2]]}], "outputs": outputs}).encode()
+    binary = {**tensor, "parameters": {"binary_data_size": 12}}
+    yield json.dumps({"inputs": [binary], "parameters": {"binary_data_output": False}}).encode()
+
+
 def arrays():
     rows = np.arange(6, dtype=np.float32).reshape(2, 3)
     yield "Npy", "float32", npy(rows)
@@ -57,6 +66,9 @@ def arrays():
     yield "Idx", "gzipped", gzip.compress(idx(8, [9], bytes(9)), mtime=0)
     yield "Csv", "numbers", b"x0,x1,y0\n1,2.5,0\n-3,nan,1\n"
     yield "Csv", "quoted", b'"a ""b""","c\nd"\r\n1e3,inf\r\n'
+    json_only, with_binary = request()
+    yield "Request", "json", b"\xff\xff\xff\xff" + json_only
+    yield "Request", "binary", struct.pack("<I", len(with_binary)) + with_binary + bytes(12)
     yield "Safetensors", "two", safetensors(
         {"__metadata__": {"format": "mpc"},
          "a": {"dtype": "F32", "shape": [2, 8], "data_offsets": [0, 64]},

@@ -409,7 +409,8 @@ class Suite:
             shutil.rmtree(folder, ignore_errors=True)
             subprocess.run([os.path.join(self.bin, "mpcc"), "-q", "--march=native", "--name=net", "-o", folder, model], check=True)
             for entry in ("predict", "train_step"):
-                # Of the guide's model at 32 some products are large enough for oneDNN on some CPUs.
+                # The guide's model at 32 has some products that are large enough for oneDNN on some
+                # CPUs.
                 for batch in (1, 8, 32) if model in models else (1, 8):
                     result = subprocess.run([program, folder, entry, str(batch)], capture_output=True, text=True)
                     if result.returncode:

@@ -22,7 +22,7 @@ static std::atomic<bool> isCounting{false};
 static std::atomic<long> allocations{0};
 static bool traps = false;
 
-// Of every thread: workers allocate, too.
+// Allocations of every thread count: workers allocate, too.
 static void count() {
   if (!isCounting.load(std::memory_order_relaxed))
     return;

@@ -26,7 +26,7 @@ import named_tests  # noqa: E402  pylint: disable=wrong-import-position
 
 BLOBS = os.path.join(ROOT, "examples/c_predict/blobs.json")
 KINDS = ["malloc", "thread", "open", "write", "fsync", "rename", "link", "mmap"]
-# What no message of ours says.
+# No message of ours says these.
 FOREIGN = ["internal error", "LLVM ERROR", "terminate called", "libgomp", "please report", "Traceback"]
 
 

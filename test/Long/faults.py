@@ -121,7 +121,7 @@ class Suite:
             seen.add(content == states[0])
         if len(seen) < 2:
             raise Wrong("only one of the states was ever left")
-        # What the last one left, the next writer removes.
+        # The next writer removes what the last one left.
         context = Context(runtime, self.large)
         runtime.call("mpc_rt_context_save", context.handle, os.fsencode(path))
         context.close()

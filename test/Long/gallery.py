@@ -466,7 +466,7 @@ EXAMPLES = [
 ]  # fmt: skip
 
 
-# What only the compiler must know: extents that Keras takes from the data.
+# Only the compiler must know these extents, which Keras takes from the data.
 OPTIONS = {bidirectional_lstm: ["--input-shape=words:10"], next_frame: ["--input-shape=frames:5,10,10,1"]}
 
 

@@ -23,7 +23,8 @@ import places  # noqa: E402  pylint: disable=wrong-import-position
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 DENSE = os.path.join(HERE, "..", "Conversion", "MpcrtToLLVM", "whole-step.mlir")
-# What differs in the IR: scans, windows, attention, tables, quantized weights, optimizers' rules.
+# These models differ in the IR: scans, windows, attention, tables, quantized weights, optimizers'
+# rules.
 MODELS = [
     "train/cnn__mixed_float16",
     "train/lstm__mixed_bfloat16",
@@ -91,7 +92,7 @@ def main():
         if options.findings:
             os.makedirs(options.findings, exist_ok=True)
             command.append(f"--findings={options.findings}")
-        # What the parser of options says of values that are none is its own affair.
+        # The parser of options may say what it wants of wrong values.
         result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     print(result.stdout, end="")
     tried = re.search(r"^tried (\d+), 0 findings$", result.stdout, re.MULTILINE)

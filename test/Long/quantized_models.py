@@ -316,7 +316,7 @@ def check(number, tools, folder, steps=4, batch=6):
         trained = numpy.load(trace)
         for step, values in enumerate(logs):
             errors[f"loss@{step}"] = difference(trained["loss"][step], values["loss"], (most * 3, most * 3), max(abs(float(values["loss"])), 0.05))
-        # What hardly moves carries the noise of what moves.
+        # A variable that hardly moves carries the noise of those that move.
         floor = max(float(numpy.median([change for change in moved.values() if change] or [0])) / 4, 1e-5)
         for key, value in after.items():
             if key.endswith("seed_generator_state"):

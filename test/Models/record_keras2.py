@@ -40,11 +40,11 @@ def only(values):
     return values if len(values) > 1 else next(iter(values.values() if isinstance(values, dict) else values))
 
 
-def save(model, folder, form):
+def save(model, folder, form, weights_of):
     if form == "json":
         with open(os.path.join(folder, "model.json"), "w") as handle:
             handle.write(model.to_json())
-        return model.save_weights(os.path.join(folder, "weights.h5"))
+        return (weights_of(model) if weights_of else model).save_weights(os.path.join(folder, "weights.h5"))
     path = os.path.join(folder, f"model.{form}")
     model.save(path)
     if form == "keras":  # deflated, which Keras does not do
@@ -55,19 +55,24 @@ def save(model, folder, form):
                 archive.writestr(name, content)
 
 
-def train(model, inputs, outputs, targets, steps, folder, meta):
-    targets = targets or [normal(*output.shape) for output in outputs]
+def train(model, inputs, outputs, targets, steps, folder, meta, evaluates=0):
+    """`evaluates` is the batch size in which losses and metrics are recorded before the training."""
+    targets = [normal(*output.shape) for output in outputs] if targets is None else targets
     numpy.savez_compressed(os.path.join(folder, "data.npz"), **inputs, **{f"y{i}": y for i, y in enumerate(targets)})
-    losses = []
+    losses, given = [], only(targets) if targets else None
+    if evaluates:
+        values = model.evaluate(only(inputs), given, batch_size=evaluates, verbose=0, return_dict=True)
+        meta.update(evaluated={name: float(value) for name, value in values.items()}, evaluated_batch=evaluates)
     for _ in range(steps):
-        loss = model.train_on_batch(only(inputs), only(targets))
+        loss = model.train_on_batch(only(inputs), given)
         losses.append(loss[0] if isinstance(loss, list) else loss)
     finals = {f"final{i}": tf.cast(weight, "float32").numpy() for i, weight in enumerate(model.weights)}
     numpy.savez_compressed(os.path.join(folder, "train.npz"), losses=numpy.asarray(losses, "float64"), **finals)
     meta.update(kind="train", steps=steps, batch=len(next(iter(inputs.values()))), final_names=[weight.name for weight in model.weights])
 
 
-def write(folder, build, form="keras", tolerance=2e-5, loss_tolerance=2e-4, steps=4, keeps_weights=False):
+def write(folder, build, form="keras", tolerance=2e-5, loss_tolerance=2e-4, steps=4, keeps_weights=False, weights_of=None, evaluates=0):
+    """`weights_of` gives the other model whose weights stand beside the architecture."""
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
     model, inputs, *targets = build()
@@ -78,13 +83,13 @@ def write(folder, build, form="keras", tolerance=2e-5, loss_tolerance=2e-4, step
     if isinstance(outputs, dict):
         outputs = [outputs[key] for key in sorted(outputs)]
     outputs = [tf.cast(y, "float32").numpy() for y in (outputs if isinstance(outputs, (list, tuple)) else [outputs])]
-    save(model, folder, form)
+    save(model, folder, form, weights_of)
     numpy.savez_compressed(os.path.join(folder, "x.npz"), **inputs)
     numpy.savez_compressed(os.path.join(folder, "y.npz"), **{f"out{i}": y for i, y in enumerate(outputs)})
     meta = {"keras": keras.__version__, "tensorflow": tf.__version__, "kind": "predict", "outputs": len(outputs),
             "tolerance": tolerance, "loss_tolerance": loss_tolerance}  # fmt: skip
     if getattr(model, "optimizer", None):
-        train(model, inputs, outputs, targets[0] if targets else None, steps, folder, meta)
+        train(model, inputs, outputs, targets[0] if targets else None, steps, folder, meta, evaluates)
     with open(os.path.join(folder, "meta.json"), "w") as handle:
         json.dump(meta, handle, indent=1)
         handle.write("\n")

@@ -172,7 +172,7 @@ def check_dropped_attention(tools, work):
         scores = np.einsum("btd,bsd->bts", x, x, dtype=np.float64)
         weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
         weights /= weights.sum(axis=-1, keepdims=True)
-        # What underflows in 16 bits is 0, kept or not.
+        # Weights that underflow in 16 bits are 0, kept or not.
         kept |= weights < 1e-6
         out = weights * kept / (1 - rate)
         compare("out0 of " + policy, computed["out0"], out, tolerance)

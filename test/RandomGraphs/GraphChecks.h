@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What must agree: derivatives with central differences in double, and compiled code with the
-// reference interpreter.
+// Two agreements are checked: derivatives with central differences in double, and compiled code
+// with the reference interpreter.
 #ifndef MPC_TEST_RANDOMGRAPHS_GRAPHCHECKS_H
 #define MPC_TEST_RANDOMGRAPHS_GRAPHCHECKS_H
 

@@ -53,7 +53,7 @@ public:
 
   Random &random();
   mlir::Location loc() { return builder.getUnknownLoc(); }
-  /// What the value is for the graph's arguments; in a scan for the first step.
+  /// The value for the graph's arguments; in a scan that of the first step.
   const ReferenceTensor &at(mlir::Value value) const;
   void setValue(mlir::Value value, ReferenceTensor tensor);
   /// A value of the pool for which `wanted` holds, rather a late one; null when there is none.

@@ -6,7 +6,7 @@ using namespace mlir;
 using namespace mpc;
 using namespace mpc::test;
 
-/// What a step of a recurrent layer is made of.
+/// Steps of recurrent layers are made of these ops.
 static bool mayStandInStep(RegisteredOperationName name) {
   StringRef op = name.getStringRef();
   return name.hasInterface<ElementwiseOpInterface>() || op == ContractOp::getOperationName() ||

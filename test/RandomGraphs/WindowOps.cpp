@@ -63,7 +63,7 @@ static bool makeInputGradient(Scope &s) {
   Window window;
   if (!cotangent || !chooseWindow(s.random(), tensorTypeOf(cotangent), window))
     return false;
-  // What was chosen as channels are the filters here, and the other way round.
+  // The chosen channels are the filters here, and the other way round.
   window.groups = s.random().chance(0.3) ? window.channels : 1;
   const int64_t channels = window.groups * s.random().between(1, 3);
   window.filters = window.channels;
@@ -81,7 +81,7 @@ static bool makeInputGradient(Scope &s) {
                                             s.addVariable(window.filterShape()), window.get());
 }
 
-/// Of a convolution that is made for it.
+/// Makes a convolution, and the gradient of its filter.
 static bool makeFilterGradient(Scope &s) {
   Value images = pickImages(s);
   Window window;

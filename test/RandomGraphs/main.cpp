@@ -50,7 +50,7 @@ static std::pair<int, std::string> checkCompiled(MLIRContext &context, const Gra
   return {-1, ""};
 }
 
-/// What is wrong with one graph; empty when nothing is.
+/// Says what is wrong with one graph; empty when nothing is.
 static std::string check(MLIRContext &context, std::unique_ptr<RandomGraph> graph) {
   Tally tally;
   if (std::string message = checkDifferences(*graph, tally); !message.empty())

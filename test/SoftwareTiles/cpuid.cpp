@@ -13,7 +13,7 @@ namespace {
 
 constexpr char brand[48] = "Intel(R) processor with tiles in software";
 constexpr unsigned sapphireRapids = 0x000806f8; // family 6, model 143
-// Of leaf 7; bfloat16 is in its second part.
+// These bits are leaf 7's; bfloat16 is in its second part.
 constexpr unsigned tileFeatures = 1u << 22 | 1u << 24 | 1u << 25, bfloat16 = 1u << 5;
 
 CpuidRegisters ask(unsigned leaf, unsigned subleaf) {

@@ -102,7 +102,7 @@ TEST_P(TileProducts, AreTakenWhereTheyAreFast) {
   ASSERT_EQ(multiply(data), MPC_RT_OK) << mpc_rt_last_error();
   driver->end();
   EXPECT_EQ(data.difference(), "");
-  // What oneDNN is forbidden, we leave alone, too.
+  // Our kernels leave alone what oneDNN is forbidden, too.
   const bool mayUseTiles =
       (cpu().features & MPC_RT_FEATURE_AMX_BF16) && !std::getenv("DNNL_MAX_CPU_ISA");
   EXPECT_EQ(tiles::countProducts() > before, GetParam().usesTiles && mayUseTiles);

@@ -106,7 +106,7 @@ __attribute__((target("avx512f"), noinline)) void addProducts(Tile &sums, int64_
   }
 }
 
-// What all products want of their tiles.
+// All products want this of their tiles.
 void beginProduct(const char *instruction, int sums, int lhs, int rhs) {
   for (int tile : {sums, lhs, rhs}) {
     checkTile(instruction, tile);

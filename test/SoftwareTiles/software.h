@@ -12,7 +12,8 @@
 
 namespace mpc::tiles {
 
-// What Linux does on arch_prctl(ARCH_REQ_XCOMP_PERM): without, the other functions end the program.
+// Linux permits tiles on arch_prctl(ARCH_REQ_XCOMP_PERM); without, the other functions end the
+// program.
 void permit();
 
 void loadConfiguration(const void *configuration); // LDTILECFG

@@ -16,9 +16,9 @@ enum class StateFileKind {
   Unknown
 };
 
-/// What the bytes of a file say.
+/// The kind that the bytes of a file say.
 StateFileKind sniffStateFile(const llvm::MemoryBuffer &file);
-/// What a name's suffix asks for.
+/// The kind that a name's suffix asks for.
 StateFileKind kindOfSuffix(llvm::StringRef path);
 
 /// Values by name, from a .safetensors or .npz file.

@@ -16,7 +16,7 @@ static int runTool(int count, char **words) {
   mpc::prepareStreams();
   mpc::exitOnSignals();
   mpc::reportOutOfMemory("mpc-run: out of memory");
-  // What nobody can catch: destructors of JSON values allocate.
+  // Nobody can catch some failures: destructors of JSON values allocate.
   static const std::string task =
       std::string("mpc-run ") + (count > 1 ? words[1] : "") + ": out of memory";
   mpc::reportOutOfMemory(task.c_str());

@@ -6,6 +6,7 @@
 #include "mpc/Import/Keras/Import.h"
 #include "mpc/InitAll.h"
 #include "mpc/Target/Dot.h"
+#include "runtime/untrusted/outlets.h"
 #include "tools/BugReport.h"
 #include "tools/EndlessInputs.h"
 #include "tools/FatalErrors.h"
@@ -33,7 +34,42 @@ static void registerImportOnnx(bool &refused) {
       [](mlir::DialectRegistry &) {});
 }
 
-static int runTool(int argc, char **argv) {
+/// LLVM's options of a translation take no value: `--export-dot=layers` and `--export-svg=FILE`
+/// become options that it knows. Null, and an error, for another value.
+static std::optional<std::vector<std::string>> plainOptions(int argc, char **argv) {
+  std::vector<std::string> words(argv, argv + argc);
+  for (size_t i = 1; i < words.size(); ++i) {
+    llvm::StringRef option = words[i];
+    if (!option.consume_front("--"))
+      option.consume_front("-");
+    const auto [name, value] = option.split('=');
+    if (option.find('=') == llvm::StringRef::npos)
+      continue;
+    if (name == "export-dot" && (value == "layers" || value == "ops")) {
+      words[i] = value == "layers" ? "--export-dot-layers" : "--export-dot";
+    } else if (name == "export-dot") {
+      llvm::WithColor::error() << "mpc-translate: --export-dot is '"
+                               << mpc::untrusted::forLine(value) << "'; expected ops or layers\n";
+      return std::nullopt;
+    } else if (name == "export-svg" && !value.empty()) {
+      const std::string file = value.str();
+      words[i] = "--export-svg";
+      words.insert(words.begin() + static_cast<long>(++i), "-o=" + file);
+    }
+  }
+  return words;
+}
+
+static int runTool(int givenCount, char **given) {
+  const std::optional<std::vector<std::string>> words = plainOptions(givenCount, given);
+  if (!words)
+    return 2;
+  std::vector<char *> pointers;
+  for (const std::string &word : *words)
+    pointers.push_back(const_cast<char *>(word.c_str()));
+  pointers.push_back(nullptr);
+  const int argc = static_cast<int>(words->size());
+  char **argv = pointers.data();
   mpc::prepareStreams();
   mpc::askForReports();
   mpc::reportFatalErrors();

@@ -259,7 +259,7 @@ static void readSeed(UsageErrors &errors, const CommandLine &line, CompileOption
   options.initialize = seed;
 }
 
-/// What needs no more checks.
+/// Takes the options that need no more checks.
 static void takeOptions(const CommandLine &line, CompileOptions &options) {
   options.model = line.model;
   options.outputDirectory = line.output;

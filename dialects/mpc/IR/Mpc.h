@@ -26,7 +26,7 @@ namespace mpc {
 /// float64 for float64, else float32: what sums and keep32 arithmetic use.
 mlir::Type widerOf32(mlir::Type elementType);
 
-/// What an optimizer keeps of one variable.
+/// A value that an optimizer keeps for each variable.
 struct OptimizerSlot {
   llvm::StringRef name; // Keras's suffix, for example "momentum"
   mlir::RankedTensorType type;
@@ -39,7 +39,7 @@ inline bool anyStartsAsVariable(llvm::ArrayRef<OptimizerSlot> slots) {
   return llvm::any_of(slots, [](const OptimizerSlot &slot) { return slot.startsAsVariable; });
 }
 
-/// What an optimizer of TensorFlow's OptimizerV2 leaves alone in rows of a table without a
+/// An optimizer of TensorFlow's OptimizerV2 leaves these alone in rows of a table without a
 /// gradient.
 enum class KeptRows { None, Variable, VariableAndSlots };
 
@@ -131,7 +131,7 @@ mlir::Value sumToType(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value 
 mlir::Value logSumExp(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value x,
                       llvm::ArrayRef<int64_t> axes);
 
-/// What mpc.float8_quantize computes, of elementary ops in the type of `value`.
+/// Builds mpc.float8_quantize of elementary ops in the type of `value`.
 mlir::Value quantizeFloat8(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
                            mlir::Value scale, mlir::Type format);
 
@@ -153,7 +153,7 @@ mlir::Value countElements(mlir::OpBuilder &builder, mlir::Location loc, mlir::Va
 std::pair<llvm::SmallVector<int64_t, 0>, llvm::SmallVector<int64_t, 0>>
 splitOffsets(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> axes);
 
-/// What a reduction over `axes` makes of `input`; an error where there is no such axis.
+/// The type of a reduction of `input` over `axes`; an error where there is no such axis.
 llvm::FailureOr<mlir::RankedTensorType> inferReducedType(std::optional<mlir::Location> location,
                                                          mlir::RankedTensorType input,
                                                          llvm::ArrayRef<int64_t> axes,

@@ -21,7 +21,7 @@ static LogicalResult inferAttention(std::optional<Location> location, RankedTens
                              "; insert mpc.cast");
   if (query.getRank() != 4 || key.getRank() != 4 || value.getRank() != 4)
     return emitOptionalError(location,
-                             "query, key and value must be [batch, places, heads, width]");
+                             "query, key and value must be [batch, length, heads, width]");
   ArrayRef<int64_t> q = query.getShape(), k = key.getShape(), v = value.getShape();
   if (q[0] != k[0] || k[0] != v[0] || q[2] != k[2] || k[2] != v[2] || q[3] != k[3] || k[1] != v[1])
     return emitOptionalError(location, "query, key and value disagree in batch, heads, width or "
@@ -31,7 +31,7 @@ static LogicalResult inferAttention(std::optional<Location> location, RankedTens
   return success();
 }
 
-/// Of attention and its derivative.
+/// Attention and its derivative share these verifiers.
 template <typename Op> static LogicalResult verifyMask(Op op) {
   Value mask = op.getMask();
   if (!mask)
@@ -51,7 +51,6 @@ template <typename Op> static LogicalResult verifyMask(Op op) {
          << "; expected [batch, heads, targets, sources] with extents of 1 but for the last";
 }
 
-/// Of attention and its derivative.
 template <typename Op> static LogicalResult verifyHiddenScore(Op op) {
   if (!op.getHiddenScore())
     return success();
@@ -62,7 +61,6 @@ template <typename Op> static LogicalResult verifyHiddenScore(Op op) {
   return success();
 }
 
-/// Of attention and its derivative.
 template <typename Op> static LogicalResult verifyDropout(Op op) {
   if (bool(op.getState()) != bool(op.getRate()) || bool(op.getState()) != bool(op.getStream()))
     return op.emitOpError("has a part of a dropout; expected a state, 'rate' and 'stream'");
@@ -74,7 +72,6 @@ template <typename Op> static LogicalResult verifyDropout(Op op) {
   return success();
 }
 
-/// Of attention and its derivative.
 template <typename Op> static LogicalResult verifyScores(Op op) {
   return failure(failed(verifyMask(op)) || failed(verifyHiddenScore(op)) ||
                  failed(verifyDropout(op)));
@@ -184,9 +181,9 @@ private:
   bool counts(int64_t b, int64_t h, int64_t t, int64_t u) const {
     if (!mask)
       return !causal || u <= t;
-    const std::array<int64_t, 4> place = {b, h, t, u};
+    const std::array<int64_t, 4> indices = {b, h, t, u};
     int64_t at = 0;
-    for (auto [extent, index] : llvm::zip(mask->shape, place))
+    for (auto [extent, index] : llvm::zip(mask->shape, indices))
       at = at * extent + (extent == 1 ? 0 : index);
     return mask->at(at) != 0;
   }

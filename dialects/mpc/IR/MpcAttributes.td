@@ -174,8 +174,8 @@ def Mpc_NadamAttr : Mpc_RuleAttr<"Nadam", "nadam", ["getSharedScalars", "buildSh
     With `schedule_decay` (Keras before 2.11) u(t) = beta_1 (1 - 0.96^(schedule_decay t) / 2).
 
     `product_per_variable` is what Keras 2.11 to 2.16 train by: the update of each variable multiplies p by u(t) once more, so that of n variables
-    the one at place k, from 0, takes p u(t)^(k + 1). It remembers whether a step has done so in a number of Python, which TensorFlow traces: only
-    the variable at place t - n takes p as it stands.
+    the one at index k, from 0, takes p u(t)^(k + 1). It remembers whether a step has done so in a number of Python, which TensorFlow traces: only
+    the variable at index t - n takes p as it stands.
 
     Example: `#mpc.nadam<beta_1 = 0.9, beta_2 = 0.999, epsilon = 1.0e-07>`
   }];

@@ -87,8 +87,8 @@ def Mpc_Float : AnyTypeOf<[F16, BF16, F32, F64]>;
 def Mpc_Integer : AnyTypeOf<[I1, I8, I16, I32, I64, UI8, UI16, UI32, UI64]>;
 def Mpc_Element : AnyTypeOf<[Mpc_Float, Mpc_Integer]>;
 
-/// What Tensor Cores multiply as it is: only casts make it, only contractions read it, and no variable,
-/// input or output has it.
+/// Tensor Cores multiply this as it is: only casts make it, only contractions read it, and no
+/// variable, input or output has it.
 def Mpc_Float8 : AnyTypeOf<[F8E4M3FN, F8E5M2]>;
 
 def Mpc_FloatTensor : RankedTensorOf<[Mpc_Float]>;
@@ -98,7 +98,7 @@ def Mpc_SumTensor : RankedTensorOf<[Mpc_Float, I32]>;
 def Mpc_IntegerTensor : RankedTensorOf<[Mpc_Integer]>;
 def Mpc_BoolTensor : RankedTensorOf<[I1]>;
 def Mpc_Tensor : RankedTensorOf<[Mpc_Element]>;
-/// What a cast gives.
+/// The result of a cast.
 def Mpc_CastTensor : RankedTensorOf<[Mpc_Element, Mpc_Float8]>;
 
 def Mpc_F32Scalar : 0DTensorOf<[F32]>,
@@ -116,8 +116,8 @@ def Mpc_Addressable : NativeOpTrait<"Addressable"> {
   let cppNamespace = "::mpc";
 }
 
-/// What the op infers is checked before its own verifier, which then may use axes, permutations and
-/// index lists: InferTypeOpInterface would check them behind it.
+/// The inferred types are checked before the op's own verifier, which then may use axes,
+/// permutations and index lists: InferTypeOpInterface would check them behind it.
 def Mpc_InferenceFirst : NativeOpTrait<"InferenceFirst"> {
   let cppNamespace = "::mpc";
 }

@@ -94,7 +94,7 @@ struct BinaryVjp {
     return success();                                                                              \
   }
 
-// Of ops that take integers, too; VALUE serves both.
+// These ops take integers, too; VALUE serves both.
 #define MPC_ARITHMETIC(OP, SCALAR, VALUE, LHS, RHS)                                                \
   MPC_BINARY(OP, SCALAR, VALUE, LHS, RHS)                                                          \
   llvm::APSInt OP::evaluateIntegers(ArrayRef<llvm::APSInt> scalars) {                              \

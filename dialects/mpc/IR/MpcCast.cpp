@@ -14,7 +14,8 @@ bool CastOp::areCastCompatible(TypeRange inputs, TypeRange outputs) {
 }
 
 OpFoldResult CastOp::fold(FoldAdaptor) {
-  // Only the identity; simplification of pairs is mpc-simplify-casts's decision, with remarks.
+  // Only the identity folds; simplification of pairs is mpc-simplify-casts's decision, with
+  // remarks.
   return getInput().getType() == getType() ? getInput() : OpFoldResult();
 }
 

@@ -171,13 +171,13 @@ static Value contractTo(OpBuilder &builder, Location loc, Type sum, Value lhs, V
   return result;
 }
 
-/// `value`, whose dimension p is dimension `places[p]` of `type`, brought into the order and
+/// `value`, whose dimension p is dimension `dimensions[p]` of `type`, brought into the order and
 /// element type of `type`.
-static Value arrange(OpBuilder &builder, Location loc, Value value, ArrayRef<int64_t> places,
+static Value arrange(OpBuilder &builder, Location loc, Value value, ArrayRef<int64_t> dimensions,
                      RankedTensorType type) {
-  SmallVector<int64_t> permutation(places.size());
-  for (auto [position, place] : llvm::enumerate(places))
-    permutation[place] = position;
+  SmallVector<int64_t> permutation(dimensions.size());
+  for (auto [position, dimension] : llvm::enumerate(dimensions))
+    permutation[dimension] = position;
   if (!llvm::is_sorted(permutation))
     value = TransposeOp::create(builder, loc, value, permutation);
   if (value.getType() != type)
@@ -195,7 +195,7 @@ static Value contractCotangent(OpBuilder &builder, Location loc, Value dy, Value
                                ArrayRef<int64_t> free, ArrayRef<int64_t> contracting,
                                ArrayRef<int64_t> otherContracting) {
   SmallVector<int64_t> dyBatch = llvm::to_vector(llvm::seq<int64_t>(0, batch.size()));
-  // Remaining dimensions of `other` come out in ascending order; the place of each is its
+  // Remaining dimensions of `other` come out in ascending order; the index of each is its
   // partner's.
   SmallVector<std::pair<int64_t, int64_t>> partners;
   for (auto [own, theirs] : llvm::zip_equal(contracting, otherContracting))

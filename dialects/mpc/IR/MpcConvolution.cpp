@@ -50,9 +50,9 @@ static LogicalResult verifyWindow(Operation *op, const ConvolutionWindow &window
                                << d << ")";
     if (std::max({stride, dilation, low, high, kernel}) > kMostWindow)
       return op->emitOpError() << "window of dimension " << d << " is too large";
-    int64_t places = convolvedExtent(images.getDimSize(d + 1), kernel, stride, low, high, dilation);
-    if (outputs.getDimSize(d + 1) != places)
-      return op->emitOpError() << "spatial dimension " << d << " has " << places << " places, but "
+    int64_t pixels = convolvedExtent(images.getDimSize(d + 1), kernel, stride, low, high, dilation);
+    if (outputs.getDimSize(d + 1) != pixels)
+      return op->emitOpError() << "spatial dimension " << d << " has " << pixels << " pixels, but "
                                << outputs.getDimSize(d + 1) << " are given";
   }
   return success();
@@ -169,7 +169,7 @@ struct AbsorbPadding : OpRewritePattern<ConvolutionOp> {
   }
 };
 
-/// A kernel of one element that visits each place is a matrix product along the channels.
+/// A kernel of one element that visits each pixel is a matrix product along the channels.
 struct PointwiseToContract : OpRewritePattern<ConvolutionOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -247,15 +247,15 @@ LogicalResult ConvolutionFilterGradientOp::buildVjp(OpBuilder &builder, ValueRan
 // ---- Reference ----------------------------------------------------------------------------------
 
 /// Calls `visit(image, filter, output)` with the offsets of the first channel and filter of group 0
-/// for each product of places: of an output place with each kernel element inside the image.
+/// for each product of pixels: of an output pixel with each kernel element inside the image.
 template <typename Visit>
-static void forEachPlace(const ConvolutionWindow &window, ArrayRef<int64_t> images,
-                         ArrayRef<int64_t> filter, ArrayRef<int64_t> outputs, Visit visit) {
+static void forEachPixelPair(const ConvolutionWindow &window, ArrayRef<int64_t> images,
+                             ArrayRef<int64_t> filter, ArrayRef<int64_t> outputs, Visit visit) {
   size_t spatial = window.strides.size();
   SmallVector<int64_t> imageStrides = rowMajorStrides(images),
                        filterStrides = rowMajorStrides(filter),
                        outputStrides = rowMajorStrides(outputs);
-  SmallVector<int64_t> place(spatial, 0), tap(spatial, 0);
+  SmallVector<int64_t> pixel(spatial, 0), tap(spatial, 0);
   auto advance = [&](SmallVector<int64_t> &index, ArrayRef<int64_t> extents) {
     for (size_t d = spatial; d-- > 0;) {
       if (++index[d] < extents[d])
@@ -273,17 +273,17 @@ static void forEachPlace(const ConvolutionWindow &window, ArrayRef<int64_t> imag
       bool inside = true;
       for (size_t d = 0; d < spatial; ++d) {
         int64_t at =
-            place[d] * window.strides[d] - window.paddingLow[d] + tap[d] * window.dilations[d];
+            pixel[d] * window.strides[d] - window.paddingLow[d] + tap[d] * window.dilations[d];
         inside &= at >= 0 && at < images[d + 1];
         image += at * imageStrides[d + 1];
         weight += tap[d] * filterStrides[d];
-        output += place[d] * outputStrides[d + 1];
+        output += pixel[d] * outputStrides[d + 1];
       }
       if (inside)
         for (int64_t b = 0; b < images[0]; ++b)
           visit(image + b * imageStrides[0], weight, output + b * outputStrides[0]);
     } while (advance(tap, filter.take_front(spatial)));
-  } while (advance(place, outputs.drop_front().take_front(spatial)));
+  } while (advance(pixel, outputs.drop_front().take_front(spatial)));
 }
 
 /// Adds up, in double, the products that make `result`: `product(image, filter, output)` gets the
@@ -293,11 +293,12 @@ static void forEachProduct(const ConvolutionWindow &window, ArrayRef<int64_t> im
                            ArrayRef<int64_t> filter, ArrayRef<int64_t> outputs, Product product) {
   int64_t filters = filter.back(), channels = filter[filter.size() - 2];
   int64_t perGroup = filters / window.groups;
-  forEachPlace(window, images, filter, outputs, [&](int64_t image, int64_t weight, int64_t output) {
-    for (int64_t c = 0; c < channels; ++c)
-      for (int64_t f = 0; f < filters; ++f)
-        product(image + f / perGroup * channels + c, weight + c * filters + f, output + f);
-  });
+  forEachPixelPair(
+      window, images, filter, outputs, [&](int64_t image, int64_t weight, int64_t output) {
+        for (int64_t c = 0; c < channels; ++c)
+          for (int64_t f = 0; f < filters; ++f)
+            product(image + f / perGroup * channels + c, weight + c * filters + f, output + f);
+      });
 }
 
 /// Rounds the sums, adds the bias and applies the activation.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Registration of the dialect and shape inference shared by its ops.
+#include "dialects/mpc/IR/AddedMetric.h"
 #include "dialects/mpc/IR/Mpc.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -116,7 +117,7 @@ LogicalResult MpcDialect::verifyRegionResultAttribute(Operation *op, unsigned, u
     return verifyVariableReferences(
         op, kUpdatesAttr, resultIndex, function.getResultTypes(),
         [&](unsigned i) { return function.getResultAttr(i, kUpdatesAttr); });
-  if (attribute.getName() == kOutputAttr) {
+  if (attribute.getName() == kOutputAttr || attribute.getName() == kAddedMetricAttr) {
     if (!isa<StringAttr>(attribute.getValue()))
       return op->emitOpError() << attribute.getName() << " must be a string";
     return success();

@@ -62,7 +62,7 @@ def Mpc_VariableRoleAttr : EnumAttr<Mpc_Dialect, Mpc_VariableRole, "variable_rol
 
 def Mpc_RowGradients : Mpc_Enum<"RowGradients", "what an optimizer makes of a gradient that is rows of a table", [
   I32EnumAttrCase<"Each", 0, "each">,       // powers of each row are summed (Keras 3)
-  I32EnumAttrCase<"Summed", 1, "summed">,   // rows of one place are summed first (Keras 2.11 to 2.16)
+  I32EnumAttrCase<"Summed", 1, "summed">,   // rows of one index are summed first (Keras 2.11 to 2.16)
   I32EnumAttrCase<"Touched", 2, "touched">, // summed; the other rows are left alone where the rule says so (OptimizerV2)
   I32EnumAttrCase<"Dense", 3, "dense">]>;   // a tensor from the start (Keras before TensorFlow 2)
 def Mpc_RowGradientsAttr : EnumAttr<Mpc_Dialect, Mpc_RowGradients, "row_gradients">;

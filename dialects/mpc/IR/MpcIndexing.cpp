@@ -92,7 +92,7 @@ LogicalResult ScatterAddOp::buildVjp(OpBuilder &builder, ValueRange cotangents,
   Location loc = getLoc();
   Value gathered =
       GatherOp::create(builder, loc, cotangents[0], getIndices(), getAxis(), getBatchDims());
-  // What was dropped has no derivative; a gather would say NaN there.
+  // An update that was dropped has no derivative; a gather would say NaN there.
   auto type = cast<IntegerType>(elementTypeOf(getIndices()));
   const int64_t extent = tensorTypeOf(getLike()).getDimSize(getAxis());
   Value isInside;
@@ -125,7 +125,7 @@ LogicalResult ScatterAddOp::buildVjp(OpBuilder &builder, ValueRange cotangents,
   return success();
 }
 
-/// Calls `visit(place in the table, place in the gathered tensor)` for each gathered element in
+/// Calls `visit(index in the table, index in the gathered tensor)` for each gathered element in
 /// row-major order; the first is -1 for an index outside.
 static void forEachGathered(ArrayRef<int64_t> table, const ReferenceTensor &indices, int64_t axis,
                             int64_t batch, llvm::function_ref<void(int64_t, int64_t)> visit) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Ops whose places in a tensor are data: gather and its derivative.
+// Ops whose indices are data: gather and its derivative.
 
 #ifndef MPC_INDEXING_OPS
 #define MPC_INDEXING_OPS
@@ -9,11 +9,11 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 include "dialects/mpc/IR/MpcTensorOps.td"
 
 def Mpc_GatherOp : Mpc_Op<"gather", [Pure, Mpc_Inferred, Mpc_Precise, Mpc_Differentiable, Mpc_Referenced]> {
-  let summary = "elements of a table along an axis, at places that integers name";
+  let summary = "elements of a table along an axis, at indices that integers name";
   let description = [{
     `result[o, b, i, r] = table[o, b, indices[b, i], r]`: the result has the table's shape with the
     indices' shape (without its first `batch_dims` dimensions, which are also the table's first) in
-    place of dimension `axis`. An index counts from the end when it is negative, as in Keras's
+    index of dimension `axis`. An index counts from the end when it is negative, as in Keras's
     `take`. Indices stay integers all the way. TensorFlow refuses an index outside
     [-extent, extent); here it reads no memory outside the table: floating results are NaN,
     integers 0. Callers' inputs are checked before a call (`mpc.index_limit`).
@@ -34,11 +34,11 @@ def Mpc_GatherOp : Mpc_Op<"gather", [Pure, Mpc_Inferred, Mpc_Precise, Mpc_Differ
 }
 
 def Mpc_ScatterAddOp : Mpc_Op<"scatter_add", [Pure, Mpc_Inferred, Mpc_PreciseOverride, Mpc_Differentiable, Mpc_Referenced]> {
-  let summary = "zeros to which updates are added at places that integers name: the derivative of gather";
+  let summary = "zeros to which updates are added at indices that integers name: the derivative of gather";
   let description = [{
     `result[o, b, indices[b, i], r] += updates[o, b, i, r]` for each i in order, in float32
     (float64) and rounded once: the same result for every number of threads. Of `like` only the
-    shape matters; indices are read as by mpc.gather, and updates at places outside are dropped.
+    shape matters; indices are read as by mpc.gather, and updates at indices outside are dropped.
 
     Example:
     ```mlir

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What passes may ask of an op or attribute instead of knowing its class: to add an op is to answer
-// these once.
+// The questions that passes ask of an op or attribute instead of knowing its class: to add an op is
+// to answer these once.
 
 #ifndef MPC_INTERFACES
 #define MPC_INTERFACES
@@ -39,7 +39,7 @@ def Mpc_DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
     InterfaceMethod<"whether computing the result again costs about as little as reading it, so that "
       "backward code should recompute it from its operands where that saves memory", "bool",
       "isCheapToRecompute", (ins), "", [{ return false; }]>,
-    InterfaceMethod<"for ops with a body: an op at the builder's place whose first results are this "
+    InterfaceMethod<"for ops with a body: an op at the builder's insertion point whose first results are this "
       "op's and whose others keep values of the body that buildVjp may read; null when the op needs no "
       "such form. Training entries hold these forms instead of the op.", "::mlir::Operation *",
       "buildWithSavedValues", (ins "::mlir::OpBuilder &":$builder), "", [{ return nullptr; }]>
@@ -109,7 +109,7 @@ def Mpc_ElementwiseOpInterface : OpInterface<"ElementwiseOpInterface"> {
   let cppNamespace = "::mpc";
   let description = [{
     Ops that compute each element of the result from the elements of the (broadcast) operands at the
-    same place. One scalar definition serves the lowering and the reference value.
+    same index. One scalar definition serves the lowering and the reference value.
   }];
   let methods = [
     InterfaceMethod<"emit the scalar computation with arith and math ops; floating scalars arrive "

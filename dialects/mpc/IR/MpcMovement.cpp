@@ -355,11 +355,11 @@ LogicalResult TransposeOp::evaluate(ArrayRef<ReferenceTensor> operands,
 static void storePart(const ReferenceTensor &part, int64_t axis, int64_t offset,
                       ReferenceTensor &whole) {
   SmallVector<int64_t> strides = rowMajorStrides(whole.shape);
-  for (auto [i, place] : llvm::enumerate(stridedOffsets(part.shape, strides)))
+  for (auto [i, start] : llvm::enumerate(stridedOffsets(part.shape, strides)))
     if (whole.isFloating())
-      whole.floats[place + offset * strides[axis]] = part.floats[i];
+      whole.floats[start + offset * strides[axis]] = part.floats[i];
     else
-      whole.integers[place + offset * strides[axis]] = part.integers[i];
+      whole.integers[start + offset * strides[axis]] = part.integers[i];
 }
 
 LogicalResult ConcatenateOp::evaluate(ArrayRef<ReferenceTensor> operands,

@@ -30,7 +30,7 @@ SmallVector<OptimizerSlot> MuonAttr::getSlots(RankedTensorType variable) const {
   return {{"momentum", variable}};
 }
 
-/// The nearest matrix with singular values near 1, by `steps` polynomial iterations.
+/// The nearest matrix with singular values near 1, by polynomial iterations.
 static Value orthogonalise(OptimizerUpdate &u, Value x, MuonAttr rule) {
   auto type = tensorTypeOf(x);
   auto transposed = [&](Value value) -> Value {

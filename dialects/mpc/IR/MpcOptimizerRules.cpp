@@ -144,7 +144,7 @@ KeptRows NadamAttr::getKeptRows() const { return KeptRows::Variable; }
 
 bool NadamAttr::renewsSharedPerVariable() const { return getProductPerVariable(); }
 
-/// What the momentum decays by in each step.
+/// The momentum decays by this in each step.
 constexpr double kNadamBase = 0.96;
 
 /// beta_1 * (1 - 0.5 * 0.96^(schedule_decay * step)), the coefficient of a step.

@@ -27,7 +27,7 @@ static LogicalResult verifyPool(Operation *op, ReduceKind kind, RankedTensorType
   if (window.empty() && strides.empty() && low.empty() && high.empty()) {
     for (int64_t d = 1; d <= spatial; ++d)
       if (result.getDimSize(d) < 1 || input.getDimSize(d) < 1)
-        return op->emitOpError("an adaptive pool needs elements and places");
+        return op->emitOpError("an adaptive pool needs elements and results");
     return success();
   }
   for (ArrayRef<int64_t> numbers : {window, strides, low, high})
@@ -40,16 +40,16 @@ static LogicalResult verifyPool(Operation *op, ReduceKind kind, RankedTensorType
                                << d << ")";
     if (std::max({window[d], strides[d], low[d], high[d]}) > std::numeric_limits<int32_t>::max())
       return op->emitOpError() << "window of dimension " << d << " is too large";
-    // Else a window would hold no element.
+    // A window of an empty dimension would hold no element.
     if (input.getDimSize(d + 1) < 1)
       return op->emitOpError() << "dimension " << d + 1 << " of the input has no elements";
     if (low[d] >= window[d] || high[d] >= window[d])
       return op->emitOpError() << "padding of dimension " << d
                                << " must be smaller than the window";
-    int64_t places =
+    int64_t outputs =
         convolvedExtent(input.getDimSize(d + 1), window[d], strides[d], low[d], high[d], 1);
-    if (places != result.getDimSize(d + 1))
-      return op->emitOpError() << "spatial dimension " << d << " has " << places << " places, but "
+    if (outputs != result.getDimSize(d + 1))
+      return op->emitOpError() << "spatial dimension " << d << " has " << outputs << " pixels, but "
                                << result.getDimSize(d + 1) << " are given";
   }
   return success();
@@ -98,21 +98,21 @@ LogicalResult PoolOp::buildVjp(OpBuilder &builder, ValueRange cotangents, ArrayR
 
 // ---- Reference ----------------------------------------------------------------------------------
 
-/// Calls `visit(place, elements)` for each element of the result: its offset and those of the
+/// Calls `visit(output, elements)` for each element of the result: its offset and those of the
 /// elements of its window, in row-major order.
 template <typename Visit>
 static void forEachWindow(ArrayRef<PoolAxis> axes, ArrayRef<int64_t> input,
                           ArrayRef<int64_t> result, Visit visit) {
   SmallVector<int64_t> strides = rowMajorStrides(input);
-  SmallVector<int64_t, 0> places = stridedOffsets(result, rowMajorStrides(result));
-  for (int64_t place : places) {
-    int64_t rest = place, channel = rest % result.back();
+  SmallVector<int64_t, 0> outputs = stridedOffsets(result, rowMajorStrides(result));
+  for (int64_t output : outputs) {
+    int64_t rest = output, channel = rest % result.back();
     rest /= result.back();
     SmallVector<int64_t> extents(axes.size()), inner(strides.begin() + 1, strides.end() - 1);
     int64_t origin = channel;
     for (size_t d = axes.size(); d-- > 0;) {
-      int64_t at = rest % axes[d].places;
-      rest /= axes[d].places;
+      int64_t at = rest % axes[d].outputs;
+      rest /= axes[d].outputs;
       origin += axes[d].begin(at) * strides[d + 1];
       extents[d] = axes[d].end(at) - axes[d].begin(at);
     }
@@ -120,7 +120,7 @@ static void forEachWindow(ArrayRef<PoolAxis> axes, ArrayRef<int64_t> input,
     SmallVector<int64_t, 0> elements = stridedOffsets(extents, inner);
     for (int64_t &element : elements)
       element += origin;
-    visit(place, ArrayRef<int64_t>(elements));
+    visit(output, ArrayRef<int64_t>(elements));
   }
 }
 
@@ -144,15 +144,15 @@ LogicalResult PoolOp::evaluate(ArrayRef<ReferenceTensor> operands,
   shape[0] = input.shape[0];
   startReference(results[0], input.elementType, shape);
   auto axes = poolAxes(tensorTypeOf(getInput()), type, getWindow(), getStrides(), getPaddingLow());
-  forEachWindow(axes, input.shape, shape, [&](int64_t place, ArrayRef<int64_t> elements) {
+  forEachWindow(axes, input.shape, shape, [&](int64_t output, ArrayRef<int64_t> elements) {
     if (getKind() == ReduceKind::Max) {
-      results[0].floats[place] = input.floats[firstLargest(input, elements)];
+      results[0].floats[output] = input.floats[firstLargest(input, elements)];
       return;
     }
     double sum = 0;
     for (int64_t element : elements)
       sum += input.floats[element];
-    results[0].set(place, sum / double(elements.size()));
+    results[0].set(output, sum / double(elements.size()));
   });
   return success();
 }
@@ -167,8 +167,8 @@ LogicalResult PoolGradientOp::evaluate(ArrayRef<ReferenceTensor> operands,
   SmallVector<double> sums(results[0].size(), 0.0);
   auto axes =
       poolAxes(type, tensorTypeOf(getCotangent()), getWindow(), getStrides(), getPaddingLow());
-  forEachWindow(axes, shape, cotangent.shape, [&](int64_t place, ArrayRef<int64_t> elements) {
-    double dy = cotangent.floats[place];
+  forEachWindow(axes, shape, cotangent.shape, [&](int64_t output, ArrayRef<int64_t> elements) {
+    double dy = cotangent.floats[output];
     if (getKind() == ReduceKind::Max)
       sums[firstLargest(operands[1], elements)] += dy;
     else

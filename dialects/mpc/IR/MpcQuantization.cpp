@@ -219,7 +219,7 @@ LogicalResult Float8QuantizeGradientOp::verify() { return verifyFloat8(*this); }
 
 Value Float8QuantizeGradientOp::getInferenceValue() { return getInput(); }
 
-/// What the two ops have in common: `quantized` is the tensor that float8 holds.
+/// Both ops differentiate their state alike: `quantized` is the tensor that float8 holds.
 template <typename Op>
 static void buildStateVjp(Op op, OpBuilder &builder, Value quantized, ArrayRef<bool> wanted,
                           MutableArrayRef<Value> operandCotangents) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What quantized layers need beside ordinary arithmetic: rounding to integers and to float8, packed
-// int4, and derivatives that skip the rounding.
+// The ops that quantized layers need beside ordinary arithmetic: rounding to integers and to
+// float8, packed int4, and derivatives that skip the rounding.
 
 #ifndef MPC_QUANTIZATION_OPS
 #define MPC_QUANTIZATION_OPS

@@ -19,9 +19,10 @@ void ResampleOp::build(OpBuilder &builder, OperationState &state, Value input,
     if (weighted)
       for (size_t entry = 0; entry < table.indices.size(); ++entry)
         weights.push_back(table.weight(entry));
-    shape[table.axis] = table.places();
+    shape[table.axis] = table.outputs();
   }
-  // As elements, which are printed to the last digit; numbers in an array attribute are not.
+  // Weights are stored as elements, which are printed to the last digit; numbers in an array
+  // attribute are not.
   DenseFPElementsAttr stored;
   if (weighted)
     stored = cast<DenseFPElementsAttr>(DenseElementsAttr::get(
@@ -87,7 +88,7 @@ LogicalResult ResampleOp::verify() {
   if (llvm::any_of(getAxes(), [&](int64_t axis) { return axis < 0 || axis >= input.getRank(); }))
     return emitOpError("an axis is outside the rank");
   if (entries != getIndices().size())
-    return emitOpError("has more indices than places");
+    return emitOpError("has more indices than outputs");
   if (getWeights() && size_t(getWeights()->size()) != entries)
     return emitOpError("needs one weight for each index");
   if (!isSelection() && !isa<FloatType>(input.getElementType()))
@@ -112,7 +113,7 @@ LogicalResult ResampleOp::buildVjp(OpBuilder &builder, ValueRange cotangents, Ar
 static ReferenceTensor resampleAlong(const ReferenceTensor &input, const ResampleTable &table) {
   ReferenceTensor result;
   SmallVector<int64_t> shape(input.shape);
-  shape[table.axis] = table.places();
+  shape[table.axis] = table.outputs();
   startReference(result, input.elementType, shape);
   int64_t inner = 1, outer = 1;
   for (auto [d, extent] : llvm::enumerate(input.shape))
@@ -123,7 +124,7 @@ static ReferenceTensor resampleAlong(const ReferenceTensor &input, const Resampl
       if (table.indices[entry] < 0)
         continue;
       int64_t from = (o * extent + table.indices[entry]) * inner;
-      int64_t to = (o * table.places() + int64_t(entry) / table.taps) * inner;
+      int64_t to = (o * table.outputs() + int64_t(entry) / table.taps) * inner;
       for (int64_t i = 0; i < inner; ++i)
         if (input.isFloating())
           result.floats[to + i] += table.weight(entry) * input.floats[from + i];

@@ -185,7 +185,7 @@ struct DropIdleCarried : OpRewritePattern<ScanOp> {
       for (unsigned i : unchanged)
         body.getArgument(i).replaceAllUsesWith(
             body.addArgument(body.getArgument(i).getType(), op.getLoc()));
-      // What computed a value that is no longer carried reads only itself.
+      // The ops that computed a value that is no longer carried are dead now.
       for (Operation &inner : llvm::make_early_inc_range(llvm::reverse(body)))
         if (isOpTriviallyDead(&inner))
           rewriter.eraseOp(&inner);

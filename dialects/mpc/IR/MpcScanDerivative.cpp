@@ -21,7 +21,7 @@ struct Hoisted {
   unsigned output = 0;
   std::optional<unsigned> otherOutput = {};
 
-  /// What the derivative reads beside the cotangent; null: nothing.
+  /// The derivative reads this beside the cotangent; null: nothing.
   Value getOther() const {
     if (auto contract = dyn_cast<ContractOp>(op))
       return contract.getLhs();
@@ -402,7 +402,7 @@ LogicalResult ScanDerivative::run(MutableArrayRef<Value> operandCotangents) {
       return source.emitError() << "has no derivative, because it carries value " << i
                                 << " of rank 0, which cannot be stacked; give it a dimension of 1";
   if (llvm::any_of(source.getValuesToSave(), [&](Value v) { return !source.findStack(v); })) {
-    // Not prepared: the forward scan runs once more.
+    // The scan was not prepared, so that the forward scan runs once more.
     source = cast<ScanOp>(source.buildWithSavedValues(builder));
     SmallVector<Value> padded(cotangents.begin(), cotangents.end());
     padded.resize(source.getNumResults());

@@ -18,7 +18,7 @@ def Mpc_ScanOp : Mpc_Op<"scan", [AttrSizedOperandSegments, IsolatedFromAbove,
     which are the same in every step. It yields the next carried values, which have the types of
     `inits`, then the outputs of the step. Results are the carried values after the last step, then
     each output stacked along a new dimension 1. With `reverse` the last step runs first; slices and
-    outputs stay at their step's place.
+    outputs stay at their step's index.
 
     What does not depend on carried values belongs in front of the scan, where it is one op for all
     steps (the projection of a recurrent layer's inputs). The derivative is a scan in the other

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a scan keeps of its steps for its derivative.
+// The values of its steps that a scan keeps for its derivative.
 #include "dialects/mpc/IR/Mpc.h"
 #include "mlir/IR/IRMapping.h"
 

@@ -116,9 +116,9 @@ def Mpc_ConvolutionFilterGradientOp : Mpc_ConvolutionLikeOp<"convolution_filter_
 def Mpc_PoolOp : Mpc_Op<"pool", [Pure, Mpc_PreciseOverride, Mpc_Differentiable, Mpc_Referenced]> {
   let summary = "maximum or mean of each window of channels-last images";
   let description = [{
-    `input` is [batch, spatial..., channels]. Along a spatial dimension the window of place o begins
-    at `o * stride - low`; places outside the input do not count, neither for the maximum nor for the
-    number that the mean divides by. Without `window` the pool is adaptive: the window of place o of n
+    `input` is [batch, spatial..., channels]. Along a spatial dimension the window of output o begins
+    at `o * stride - low`; elements outside the input do not count, neither for the maximum nor for the
+    number that the mean divides by. Without `window` the pool is adaptive: the window of output o of n
     covers `[floor(o * extent / n), ceil((o + 1) * extent / n))`. NaN propagates. The mean sums in
     float32 (float64 for float64) and rounds once.
 
@@ -150,7 +150,7 @@ def Mpc_PoolOp : Mpc_Op<"pool", [Pure, Mpc_PreciseOverride, Mpc_Differentiable, 
 def Mpc_PoolGradientOp : Mpc_Op<"pool_gradient", [Pure, Mpc_PreciseOverride, Mpc_Referenced]> {
   let summary = "cotangent of a pool's input";
   let description = [{
-    `max`: each place of the cotangent goes to the first largest element of its window in row-major
+    `max`: each element of the cotangent goes to the first largest element of its window in row-major
     order (NaN counts as largest), as TensorFlow's kernel does; `input` is the pool's input. `mean`:
     it is shared equally by the elements that count; there is no `input`. Sums are in float32 (float64
     for float64) and round once. Not differentiable.
@@ -177,10 +177,10 @@ def Mpc_PoolGradientOp : Mpc_Op<"pool_gradient", [Pure, Mpc_PreciseOverride, Mpc
 // ---- Resampling ----------------------------------------------------------------------------------
 
 def Mpc_ResampleOp : Mpc_Op<"resample", [Pure, Mpc_PreciseOverride, Mpc_Differentiable, Mpc_Referenced]> {
-  let summary = "weighted sums of elements at constant places along axes (not the batch)";
+  let summary = "weighted sums of elements at constant indices along axes (not the batch)";
   let description = [{
-    Along `axes[i]`, place o of the result is the sum over t < `taps[i]` of the input's element at
-    `indices[o * taps + t]` times the weight at the same place of the table; -1 stands for no element.
+    Along `axes[i]`, element o of the result is the sum over t < `taps[i]` of the input's element at
+    `indices[o * taps + t]` times the weight at the same index of the table; -1 stands for no element.
     The tables of the axes follow one another. Without `weights` each weight is 1; with one tap and no
     weights the op copies elements of any type. Sums are in float32 (float64 for float64) over all axes
     and round once. It repeats, resizes and crops.
@@ -203,7 +203,7 @@ def Mpc_ResampleOp : Mpc_Op<"resample", [Pure, Mpc_PreciseOverride, Mpc_Differen
     OpBuilder<(ins "::mlir::Value":$input, "::llvm::ArrayRef<::mpc::ResampleTable>":$tables)>];
   let extraClassDeclaration = [{
     ::llvm::SmallVector<::mpc::ResampleTable> getTables();
-    /// Whether every place of the result is one element of the input, or none, unweighted.
+    /// Whether every element of the result is one element of the input, or none, unweighted.
     bool isSelection();
   }];
 }

@@ -52,7 +52,7 @@ void startReference(ReferenceTensor &result, mlir::Type elementType, llvm::Array
 void gatherReference(const ReferenceTensor &input, llvm::ArrayRef<int64_t> offsets,
                      ReferenceTensor &result);
 
-/// What a seed grows by from step to step (mpc.random_step): 2^64 / golden ratio, odd.
+/// A seed grows by this from step to step (mpc.random_step): 2^64 / golden ratio, odd.
 inline constexpr uint64_t kStepKey = 0x9E3779B97F4A7C15;
 
 /// Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011).

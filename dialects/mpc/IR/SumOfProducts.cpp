@@ -11,12 +11,12 @@ static Value spread(OpBuilder &builder, Location loc, Value operand, ArrayRef<in
   auto type = tensorTypeOf(operand);
   SmallVector<int64_t> order, shape;
   for (int64_t label : labels) {
-    const auto *place = llvm::find(own, label);
-    if (place == own.end()) {
+    const auto *found = llvm::find(own, label);
+    if (found == own.end()) {
       shape.push_back(1);
       continue;
     }
-    order.push_back(place - own.begin());
+    order.push_back(found - own.begin());
     shape.push_back(type.getDimSize(order.back()));
   }
   if (!llvm::is_sorted(order))

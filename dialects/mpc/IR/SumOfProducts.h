@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Einstein sums of two operands that no mpc.contract expresses, because the batch would not come
-// first: each of several matrices, one for every place along another dimension, with all samples.
+// first: each of several matrices, one for every index along another dimension, with all samples.
 #ifndef MPC_DIALECTS_MPC_IR_SUMOFPRODUCTS_H
 #define MPC_DIALECTS_MPC_IR_SUMOFPRODUCTS_H
 

@@ -14,32 +14,32 @@ int64_t mpc::convolvedExtent(int64_t extent, int64_t kernel, int64_t stride, int
   return room < 0 ? 0 : room / stride + 1;
 }
 
-int64_t PoolAxis::begin(int64_t place) const {
+int64_t PoolAxis::begin(int64_t output) const {
   if (isAdaptive())
-    return place * extent / places;
-  return std::max<int64_t>(0, place * stride - low);
+    return output * extent / outputs;
+  return std::max<int64_t>(0, output * stride - low);
 }
 
-int64_t PoolAxis::end(int64_t place) const {
+int64_t PoolAxis::end(int64_t output) const {
   if (isAdaptive())
-    return llvm::divideCeil((place + 1) * extent, places);
-  return std::min(extent, place * stride - low + window);
+    return llvm::divideCeil((output + 1) * extent, outputs);
+  return std::min(extent, output * stride - low + window);
 }
 
 int64_t PoolAxis::mostElements() const {
   int64_t most = 0;
-  for (int64_t place = 0; place < places; ++place)
-    most = std::max(most, end(place) - begin(place));
+  for (int64_t output = 0; output < outputs; ++output)
+    most = std::max(most, end(output) - begin(output));
   return most;
 }
 
 int64_t PoolAxis::mostWindows() const {
-  // Begins and ends never decrease, so the windows of an element are consecutive places.
+  // Begins and ends never decrease, so the windows of an element are consecutive outputs.
   int64_t most = 0, first = 0, last = 0;
   for (int64_t element = 0; element < extent; ++element) {
-    while (first < places && end(first) <= element)
+    while (first < outputs && end(first) <= element)
       ++first;
-    while (last < places && begin(last) <= element)
+    while (last < outputs && begin(last) <= element)
       ++last;
     most = std::max(most, last - first);
   }
@@ -47,7 +47,7 @@ int64_t PoolAxis::mostWindows() const {
 }
 
 bool PoolAxis::isInside() const {
-  return isAdaptive() || (low == 0 && (places - 1) * stride + window <= extent);
+  return isAdaptive() || (low == 0 && (outputs - 1) * stride + window <= extent);
 }
 
 SmallVector<PoolAxis> mpc::poolAxes(RankedTensorType input, RankedTensorType result,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a contraction does besides a product.
+// The parts of a contraction besides the product.
 #ifndef MPC_DIALECTS_MPCRT_IR_CONTRACTPART_H
 #define MPC_DIALECTS_MPCRT_IR_CONTRACTPART_H
 

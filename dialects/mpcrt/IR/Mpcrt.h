@@ -13,8 +13,8 @@
 namespace mpc::mpcrt::detail {
 /// The rules of BufferizedCallOpInterface.
 mlir::LogicalResult verifyBufferizedCall(mlir::Operation *op);
-/// What libraries take: row-major without gaps, at the start of its memory (inits) or some whole
-/// lines of caches behind it, as slices along the first dimension are.
+/// Libraries take such buffers: row-major without gaps, at the start of its memory (inits) or some
+/// whole lines of caches behind it, as slices along the first dimension are.
 bool isDense(mlir::MemRefType type, bool isInit);
 /// That all operands are.
 mlir::LogicalResult verifyDense(mlir::Operation *op);

@@ -13,7 +13,7 @@ template <typename Op> static LogicalResult verifyAttention(Op op) {
   for (Value tensor : {query, key, value, out})
     if (cast<ShapedType>(tensor.getType()).getRank() != 4 ||
         getElementTypeOrSelf(tensor) != getElementTypeOrSelf(query))
-      return op.emitOpError("query, key, value and out must be [batch, places, heads, width] of "
+      return op.emitOpError("query, key, value and out must be [batch, length, heads, width] of "
                             "one element type");
   auto shapeOf = [](Value tensor) { return cast<ShapedType>(tensor.getType()).getShape(); };
   ArrayRef<int64_t> q = shapeOf(query), k = shapeOf(key), v = shapeOf(value);

@@ -57,13 +57,13 @@ private:
   /// In front of the loops that the operand does not depend on: from its definition to its last
   /// use its buffer holds the value.
   static Operation *findPlaceOfCopy(OpOperand &operand) {
-    Operation *place = operand.getOwner();
-    while (auto loop = place->getParentOfType<LoopLikeOpInterface>()) {
+    Operation *outermost = operand.getOwner();
+    while (auto loop = outermost->getParentOfType<LoopLikeOpInterface>()) {
       if (!loop.isDefinedOutsideOfLoop(operand.get()))
         break;
-      place = loop;
+      outermost = loop;
     }
-    return place;
+    return outermost;
   }
   static bool isRead(Operation *op, OpOperand &operand) {
     return !cast<DestinationStyleOpInterface>(op).isDpsInit(&operand) ||

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What every destination-style op of the dialect has in common.
+// The rules that hold for every destination-style op of the dialect.
 #include "dialects/mpcrt/IR/Mpcrt.h"
 
 #include <climits>

@@ -262,9 +262,9 @@ def Mpcrt_ScatterAddOp : Mpcrt_Op<"scatter_add", [DestinationStyleOpInterface,
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "adds rows to the rows of a table that integers name";
   let description = [{
-    `out[o, indices[o, i], r] += updates[o, i, r]`, for each place of `out` in the order of i:
+    `out[o, indices[o, i], r] += updates[o, i, r]`, for each element of `out` in the order of i:
     the same sum for every number of threads. Indices of rank 1 hold for every o; then updates and
-    `out` may lack that dimension. Negative ones count from the end; rows at places outside are
+    `out` may lack that dimension. Negative ones count from the end; rows at indices outside are
     dropped. `out` accumulates in float32 or float64, whatever the updates have. convert-linalg-to-mpcrt makes a kernel of it, which splits
     o and r.
 

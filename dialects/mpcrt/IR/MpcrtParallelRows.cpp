@@ -7,7 +7,7 @@ using namespace mpc::mpcrt;
 
 LogicalResult ParallelRowsOp::verify() {
   WalkResult result = getBody().walk([&](Operation *op) -> WalkResult {
-    // What of this dialect the generated body can do with its own rows.
+    // Only these ops of the dialect have a form for a part of the rows.
     if (op->getDialect() == (*this)->getDialect() && !isa<ContractOp, LaunchOp, RowsOp, ViewOp>(op))
       return op->emitOpError("in mpcrt.parallel_rows has no form for a part of the rows");
     auto contract = dyn_cast<ContractOp>(op);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the arguments of an entry are once memory is planned.
+// The meaning of an entry's arguments once memory is planned.
 #ifndef MPC_ANALYSIS_ENTRYSIGNATURE_H
 #define MPC_ANALYSIS_ENTRYSIGNATURE_H
 

@@ -39,7 +39,7 @@ public:
   llvm::ArrayRef<Buffer> getBuffers() const { return buffers; }
   /// Bytes of the arena: fixed + batch * perSample.
   BatchExtent getArena() const { return arena; }
-  /// What the buffers would need without sharing, for remarks.
+  /// The bytes that the buffers would need without sharing, for remarks.
   BatchExtent getSum() const { return sum; }
 
 private:

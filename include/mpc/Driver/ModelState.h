@@ -25,9 +25,9 @@ struct ModelState {
   std::string configText; ///< its text, where the file has it in today's spelling
   std::string metadata;   ///< metadata.json; may be empty
   std::map<std::string, std::string> vocabularies; ///< members of a `.keras` file beside these
-  /// What training uses, after the options; null members when the model is not compiled.
+  /// Training uses these, after the options; null members when the model is not compiled.
   llvm::json::Value optimizer = nullptr, loss = nullptr, metrics = nullptr;
-  /// Of the loss scaling in effect.
+  /// The loss scaling in effect.
   double initialScale = 0;
   int64_t growthSteps = 0;
   bool isFixedScale = false;

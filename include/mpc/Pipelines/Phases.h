@@ -22,7 +22,7 @@ struct PipelineOptions {
   std::string lossScale = "auto";
   /// `--custom-loop=`: the training step also in the stages of a custom training loop.
   bool customLoop = true;
-  /// What the module is for: multiples of mpc-pad-dims, shapes of kernels.
+  /// The device of the module decides on multiples of mpc-pad-dims and shapes of kernels.
   Device device = Device::cpu;
   /// `--bias-gradients=products`: sums of gradients of biases by the products that make the
   /// gradients of the weights; on the CPU always.

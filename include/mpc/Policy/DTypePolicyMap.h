@@ -18,7 +18,7 @@ namespace mpc {
 
 class DTypePolicyMap {
 public:
-  /// What a layer path resolves to.
+  /// The policy that a layer path resolves to.
   struct Hit {
     DTypePolicy policy;
     /// The key that matched; nothing when the default was used.
@@ -84,7 +84,7 @@ private:
   llvm::StringMap<size_t> exact;
 };
 
-/// What `Layer(dtype=…)` accepts from a file: one policy or a map.
+/// `Layer(dtype=…)` accepts these from a file: one policy or a map.
 using PolicyOrMap = std::variant<DTypePolicy, DTypePolicyMap>;
 
 /// `keras.dtype_policies.get(identifier)` for JSON: null is the global policy, a string a name, an

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // One key of a policy map as a regular expression: the syntax and the error texts of Python 3.11's
-// `re`, run by PCRE2. The pattern is parsed here and written again in the part of PCRE2's syntax
-// that means the same, so that neither accepts what the other would not.
+// `re`, run by PCRE2. The syntax that both languages share is checked and copied, what they read
+// differently is rewritten, and rare syntax of Python (octal escapes, \N{…}, the flags a, L, u) is
+// refused by name.
 #ifndef MPC_POLICY_PATHPATTERN_H
 #define MPC_POLICY_PATHPATTERN_H
 
@@ -33,8 +34,8 @@ private:
 /// Each compilation begins with a whole one.
 void renewMatchBudget();
 
-/// The translation of a Python 3.11 pattern into PCRE2 syntax (options UTF, UCP;
-/// ALLOW_SURROGATE_ESCAPES), or a `re.error` with Python's text.
+/// The translation of a Python 3.11 pattern into PCRE2 syntax (options UTF, UCP; newline LF), or a
+/// `re.error` with Python's text.
 llvm::Expected<std::string> translatePythonRegex(llvm::StringRef utf8);
 
 } // namespace mpc

@@ -18,7 +18,7 @@ public:
     Decider decider;
     /// The key of a map that decided; empty for other deciders.
     std::string key;
-    /// What decided, for remarks: `policy "mixed_float16"`, `policy map key "enc/.*"`,
+    /// The rule that decided, for remarks: `policy "mixed_float16"`, `policy map key "enc/.*"`,
     /// `policy map default`.
     std::string rule;
   };

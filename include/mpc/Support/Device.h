@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a module is compiled for, and the option `target` of passes.
+// The device that a module is compiled for, and the option `target` of passes.
 #ifndef MPC_SUPPORT_DEVICE_H
 #define MPC_SUPPORT_DEVICE_H
 

@@ -16,7 +16,7 @@ namespace mpc {
 struct ChildLimits {
   /// Bytes of address space beyond what the process has when it forks.
   uint64_t memory = uint64_t{256} << 20;
-  /// Of processor time, and of wall time that the parent waits for the stream.
+  /// Seconds of processor time, and of wall time that the parent waits for the stream.
   unsigned processorSeconds = 60, wallSeconds = 60;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a user names as an input, read to its end where it has one.
+// Reads a file that a user names as an input, to its end where it has one.
 #ifndef MPC_SUPPORT_INPUTFILE_H
 #define MPC_SUPPORT_INPUTFILE_H
 

@@ -10,7 +10,7 @@
 
 namespace mpc {
 
-/// What `Model.compile` was given, each part as Keras serialises it (string, object or function
+/// The arguments of `Model.compile`, each part as Keras serialises it (string, object or function
 /// JSON, or a list of them, one per output). Null parts are absent.
 struct CompileConfig {
   llvm::json::Value optimizer = nullptr;
@@ -19,12 +19,14 @@ struct CompileConfig {
   llvm::json::Value metrics = nullptr;
   llvm::json::Value weightedMetrics = nullptr;
   TrainingRules rules; ///< those of the file
+  /// model.add_loss gave the model a loss, so that it trains without another.
+  bool hasOwnLoss = false;
   /// Where options give these parts, in place of the model's own: the file that an option names, or
   /// the option ("--loss=mse"); else empty.
   std::string optimizerPlace, lossPlace, metricsPlace;
 
   /// Whether a training step can be built: a loss and an optimizer are known.
-  bool isComplete() const { return !isNull(loss) && !isNull(optimizer); }
+  bool isComplete() const { return (!isNull(loss) || hasOwnLoss) && !isNull(optimizer); }
   static bool isNull(const llvm::json::Value &value) {
     return value.kind() == llvm::json::Value::Null;
   }

@@ -8,7 +8,7 @@
 
 namespace mpc {
 
-/// What a loss scale may be, for messages. Denormal scales are zero where gradients are divided by
+/// The forms of a loss scale, for messages. Denormal scales are zero where gradients are divided by
 /// them.
 inline constexpr llvm::StringLiteral kLossScaleForms =
     "auto, none, fixed:N or dynamic:INITIAL:GROWTH_STEPS[:MIN:MAX] with positive scales that are "

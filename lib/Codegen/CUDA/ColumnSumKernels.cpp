@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Text of the kernels that sum the columns of a product's right operand behind products that
-// cuBLASLt computes without them (runtime/drivers/cuda/multiplier.cpp).
+// cuBLASLt computes without them (runtime/drivers/cuda/contractor.cpp).
 #include "lib/Codegen/CUDA/LibraryKernels.h"
 #include "llvm/Support/FormatVariadic.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Text of the kernels that apply gelu and its derivative behind products that cuBLASLt computes
-// without them (runtime/drivers/cuda/multiplier.cpp).
+// without them (runtime/drivers/cuda/contractor.cpp).
 #include "dialects/mpc/IR/Gelu.h"
 #include "lib/Codegen/CUDA/LibraryKernels.h"
 #include "llvm/Support/FormatVariadic.h"

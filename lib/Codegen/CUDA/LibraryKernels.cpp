@@ -399,7 +399,7 @@ extern "C" __global__ void __launch_bounds__(256)
 }
 )cuda";
 
-/// As Multiplier::isPair in runtime/drivers/cuda.
+/// The same rule as Contractor::takesProduct in runtime/drivers/cuda.
 static bool isOfBlas(mpcrt::ContractOp op) {
   Type lhs = getElementTypeOrSelf(op.getLhs()), rhs = getElementTypeOrSelf(op.getRhs());
   Type out = getElementTypeOrSelf(op.getOut());

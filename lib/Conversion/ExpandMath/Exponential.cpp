@@ -13,7 +13,7 @@ using Predicate = mlir::arith::CmpFPredicate;
 /// exponent.
 static constexpr float kRound = 12582912.0f;
 static Int32 toExponent(Float32 rounded) { return rounded.bits().shiftLeft(23); }
-/// Of a sum with kRound: so that the exponent is that of the power of two.
+/// A sum with kRound includes this, so that its exponent is that of the power of two.
 static constexpr float kExponentBias = 127.0f;
 
 namespace {

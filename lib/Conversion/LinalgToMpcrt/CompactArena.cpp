@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The pass: results that kernels consume have no memory, and the arena closes up.
-#include "BufferPlace.h"
+#include "BufferUses.h"
 #include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Remarks.h"
@@ -17,7 +17,7 @@ namespace mpc {
 using namespace mlir;
 using namespace mpc;
 
-/// What moves does so by multiples of this, so that it stays aligned.
+/// Buffers move by multiples of this, so that they stay aligned.
 static constexpr int64_t kStride = 64;
 
 /// Whether nothing but interleaves use the buffer `base`, each as the result that it consumes: what

@@ -126,7 +126,7 @@ unsigned KernelCopies::mergeInPlace(mpcrt::LaunchOp launch, unsigned read, unsig
   return read - (written < read);
 }
 
-/// From iterations that are rows to those that are elements. Whole rows keep their loop, whose
+/// Changes iterations that are rows to those that are elements. Whole rows keep their loop, whose
 /// length the code generator knows; a second one has rows that are cut.
 static void splitRows(RowLoops loops) {
   auto kernel = loops.rows->getParentOfType<func::FuncOp>();

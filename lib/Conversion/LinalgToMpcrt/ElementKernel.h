@@ -3,19 +3,19 @@
 #ifndef MPC_LIB_CONVERSION_LINALGTOMPCRT_ELEMENTKERNEL_H
 #define MPC_LIB_CONVERSION_LINALGTOMPCRT_ELEMENTKERNEL_H
 
-#include "BufferPlace.h"
+#include "BufferUses.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace mpc {
 
-/// What a kernel does with a buffer, of which an iteration touches its own element and no other
+/// The accesses of a kernel to a buffer of which an iteration touches its own element and no other
 /// one.
 struct ElementAccess {
   bool isRead = false, isWritten = false;
 };
 
-/// Of a kernel whose iteration i touches element i. None for an argument that is used otherwise. A
-/// written one is written by every iteration.
+/// Finds the accesses of a kernel whose iteration i touches element i; none for an argument that is
+/// used otherwise. A written buffer is written by every iteration.
 std::optional<ElementAccess> findElementAccess(mlir::BlockArgument argument);
 
 /// The loops of a kernel whose iteration i is row i, and goes through `width` columns, in any

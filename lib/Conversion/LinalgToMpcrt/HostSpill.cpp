@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The new places have fixed sizes; they come first because only there no multiple of the batch is
+// The new slots have fixed sizes; they come first because only there no multiple of the batch is
 // before them, which may be no multiple of the alignment.
 #include "HostSpill.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Places at the start of the arena for what an entry kept on its stack or in registers.
+// Slots at the start of the arena for what an entry kept on its stack or in registers.
 #ifndef MPC_LIB_CONVERSION_LINALGTOMPCRT_HOSTSPILL_H
 #define MPC_LIB_CONVERSION_LINALGTOMPCRT_HOSTSPILL_H
 

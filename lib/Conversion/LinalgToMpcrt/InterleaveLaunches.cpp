@@ -25,8 +25,8 @@ static bool isWhole(Value buffer, Value base) {
   return skipBufferReshapes(buffer) == skipBufferReshapes(base);
 }
 
-/// Whether the views of the arena are the same place.
-static bool isSamePlace(Value a, Value b) {
+/// Whether the views of the arena are the same part.
+static bool isSameView(Value a, Value b) {
   auto first = a.getDefiningOp<mpcrt::ViewOp>(), second = b.getDefiningOp<mpcrt::ViewOp>();
   return a == b || (first && second && first.getArena() == second.getArena() &&
                     rangeOf(first) == rangeOf(second));
@@ -69,7 +69,7 @@ static std::optional<Partner> findResult(mpcrt::LaunchOp launch, Value out,
     auto access = rows ? findElementAccess(kernel.getArgument(index), *rows)
                        : findElementAccess(kernel.getArgument(index));
     Value own = baseOf(argument);
-    if (!access || !isSamePlace(own, base) || !isWhole(argument, own) ||
+    if (!access || !isSameView(own, base) || !isWhole(argument, own) ||
         (access->isRead && (partner.read || own != base)) || (access->isWritten && partner.written))
       return std::nullopt;
     if (access->isRead)
@@ -132,7 +132,7 @@ static bool touches(Operation *op, Value buffer, BufferUses &uses) {
          llvm::any_of(*touched, [&](const BufferUse &use) { return mayOverlap(use.base, buffer); });
 }
 
-/// What uses the contraction's result first, if that is a launch that may join it.
+/// Finds the first user of the contraction's result, if that is a launch that may join it.
 static std::optional<Partner> findPartner(mpcrt::ContractOp contract, BufferUses &uses) {
   for (Operation *op = contract->getNextNode(); op; op = op->getNextNode()) {
     if (isMemoryEffectFree(op) || !touches(op, contract.getOut(), uses))
@@ -162,17 +162,17 @@ static void interleave(mpcrt::ContractOp contract, BufferUses &uses, KernelCopie
                    failed(moveValueDefinitions(builder, partner->launch->getOperands(), contract))))
     return;
   auto [launch, read, written, isByRows, rises] = *partner;
-  Operation *place = rises ? contract.getOperation() : launch;
+  Operation *point = rises ? contract.getOperation() : launch;
   // Its kernel and its arguments may change.
   uses.forget(launch);
   if (isByRows) {
-    builder.setInsertionPoint(place);
+    builder.setInsertionPoint(point);
     copies.splitRows(builder, launch);
   }
   unsigned result = *read;
   if (written && *written != result)
     result = copies.mergeInPlace(launch, result, *written);
-  builder.setInsertionPoint(place);
+  builder.setInsertionPoint(point);
   const bool isReplaced = written.has_value();
   auto both = mpcrt::InterleaveOp::create(builder, contract.getLoc(), result,
                                           !isReplaced && isConsumed(contract, launch), isReplaced);

@@ -83,7 +83,7 @@ static int64_t chooseParts(ArrayRef<BatchExtent> extents, ArrayRef<unsigned> par
   bool isFixed = true;
   for (unsigned loop : parallel) {
     if (!extents[loop].isFixed())
-      return 1; // the batch is enough threads, and partial results have a fixed place
+      return 1; // the batch is enough threads, and partial results have a fixed address
     sums = std::min<int64_t>(sums * std::max<int64_t>(1, extents[loop].fixed), kThreads);
   }
   for (unsigned loop : reductions) {
@@ -94,13 +94,13 @@ static int64_t chooseParts(ArrayRef<BatchExtent> extents, ArrayRef<unsigned> par
   if (length <= (parallel.empty() && isFixed ? kShortSumOfWarp : kShortSum))
     return 1;
   int64_t parts = std::min(kThreads / sums, length / kLeastOfPart);
-  // Of a single sum no more than a warp adds up next, while that leaves no thread too much.
+  // A single sum has no more parts than a warp adds up next, while that leaves no thread too much.
   if (parallel.empty() && length <= kThreads)
     parts = std::min(kShortSumOfWarp, length / kLeastOfOneSum);
   return std::max<int64_t>(1, llvm::bit_floor<uint64_t>(parts));
 }
 
-/// From the operations of one iteration of the launch.
+/// Sets the grain by the number of operations of one iteration of the launch.
 static void setGrain(linalg::GenericOp op, IterationSpace &space) {
   int64_t work = std::max<int64_t>(1, op.getBody()->getOperations().size());
   for (unsigned loop : space.inner)
@@ -153,7 +153,7 @@ bool SplitChoice::isWorthALaunch() const {
 }
 
 bool SplitChoice::isFlat() {
-  // Outputs at a constant place would be written by every iteration.
+  // Outputs at a constant index would be written by every iteration.
   bool wholeOutputs = llvm::all_of(op.getDpsInitsMutable(), [&](OpOperand &init) {
     return op.getMatchingIndexingMap(&init).isIdentity();
   });
@@ -191,7 +191,7 @@ void SplitChoice::chooseRows() {
   if (hasInner)
     space.inner.push_back(parallel.back());
   space.firstReduction = space.inner.size();
-  // Writes go to different places only when the output's map is a permutation.
+  // Writes go to different elements only when the output's map is a permutation.
   space.innermostIndependent = llvm::all_of(op.getDpsInitsMutable(), [&](OpOperand &init) {
     return op.getMatchingIndexingMap(&init).isPermutation();
   });

@@ -11,7 +11,7 @@ namespace mpc {
 /// Partial results of sums that threads of a CPU share. Fixed, so that results do not depend on the
 /// number of threads.
 inline constexpr int64_t kBlocks = 64;
-/// Of these a thread takes so many at least.
+/// A thread takes at least so many of these blocks.
 inline constexpr int64_t kBlocksGrain = 8;
 
 /// Operations per chunk below which splitting costs more than it gains.
@@ -24,7 +24,7 @@ enum class Split {
   Columns, ///< sums down contiguous columns: launch over columns, reduction outside, columns inside
   ColumnBlocks, ///< the same of few columns: a fixed number of partial results of all of them
   Blocks,       ///< sums to a scalar: a fixed number of partial results, combined in order
-  Parts         ///< on a GPU, sums to few places: partial results of each, combined in order
+  Parts         ///< on a GPU, sums to few elements: partial results of each, combined in order
 };
 
 llvm::StringRef getSplitName(Split split);
@@ -51,7 +51,7 @@ mlir::FailureOr<IterationSpace> analyzeIterationSpace(mlir::linalg::GenericOp op
 /// The split of an op of mpcrt.rows, whose first `rowLoops` loops are launched.
 mlir::FailureOr<IterationSpace> analyzeRows(mlir::linalg::GenericOp op, unsigned rowLoops);
 
-/// Whether the operand is read or written at its linear index, or the same place always.
+/// Whether the operand is read or written at its linear index, or at the same index always.
 bool isFlatOperand(mlir::linalg::GenericOp op, mlir::OpOperand &operand);
 
 } // namespace mpc

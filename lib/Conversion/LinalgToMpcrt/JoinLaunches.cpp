@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The pass: launches between two library calls that are independent of each other become one fork.
-#include "BufferPlace.h"
+#include "BufferUses.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/PatternMatch.h"

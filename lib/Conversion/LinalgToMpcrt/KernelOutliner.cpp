@@ -236,15 +236,15 @@ static void combineBlocks(linalg::GenericOp op, ArrayRef<Combiner> combiners, Va
   OpBuilder after(op->getContext());
   after.setInsertionPointAfter(op);
   SmallVector<Value> values;
-  SmallVector<SmallVector<Value>> places;
+  SmallVector<SmallVector<Value>> indicesOfOutputs;
   for (OpOperand &init : op.getDpsInitsMutable()) {
-    SmallVector<Value> place;
+    SmallVector<Value> indices;
     for (AffineExpr expr : op.getMatchingIndexingMap(&init).getResults())
-      place.push_back(constantIndex(
+      indices.push_back(constantIndex(
           after, loc,
           isa<AffineConstantExpr>(expr) ? cast<AffineConstantExpr>(expr).getValue() : 0));
-    values.push_back(memref::LoadOp::create(after, loc, init.get(), place));
-    places.push_back(place);
+    values.push_back(memref::LoadOp::create(after, loc, init.get(), indices));
+    indicesOfOutputs.push_back(indices);
   }
   auto combine =
       scf::ForOp::create(after, loc, constantIndex(after, loc, 0),
@@ -259,9 +259,9 @@ static void combineBlocks(linalg::GenericOp op, ArrayRef<Combiner> combiners, Va
     next.push_back(clone->getResult(0));
   }
   scf::YieldOp::create(body, loc, next);
-  for (auto [value, output, place] :
-       llvm::zip_equal(combine.getResults(), op.getDpsInits(), places))
-    memref::StoreOp::create(after, loc, value, output, place);
+  for (auto [value, output, indices] :
+       llvm::zip_equal(combine.getResults(), op.getDpsInits(), indicesOfOutputs))
+    memref::StoreOp::create(after, loc, value, output, indices);
 }
 
 LogicalResult KernelOutliner::emitBlocks(linalg::GenericOp op, const IterationSpace &space) {
@@ -364,7 +364,7 @@ linalg::GenericOp KernelOutliner::flatten(linalg::GenericOp op) {
       return buffer;
     }
     if (!op.getMatchingIndexingMap(&operand).isIdentity()) {
-      // One element at a constant place, at most an extent of 1 everywhere.
+      // One element at a constant index, at most an extent of 1 everywhere.
       SmallVector<int64_t> dims(type.getRank());
       maps.push_back(AffineMap::get(1, 0, op.getMatchingIndexingMap(&operand).getResults(),
                                     builder.getContext()));
@@ -395,8 +395,8 @@ linalg::GenericOp KernelOutliner::flatten(linalg::GenericOp op) {
   return result;
 }
 
-/// The op with one loop for all over which it sums, where these follow each other in memory: places
-/// of numbers are then no remainders. The op itself where they do not.
+/// The op with one loop for all over which it sums, where these follow each other in memory:
+/// offsets of numbers are then no remainders. The op itself where they do not.
 static linalg::GenericOp collapseSums(linalg::GenericOp op) {
   SmallVector<unsigned> sums;
   op.getReductionDims(sums);

@@ -16,7 +16,7 @@ struct LoopBounds {
   mlir::Value step = {}; ///< null: 1; only of loops that reduce
 };
 
-/// Of a loop over combinations of indices.
+/// The bounds of a loop over combinations of indices.
 struct FlatBounds {
   mlir::Value begin, end, step;
 };

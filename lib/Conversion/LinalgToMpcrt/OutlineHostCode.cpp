@@ -23,13 +23,13 @@ namespace mpc {
 using namespace mlir;
 using namespace mpc;
 
-/// What the device does as a whole, in the order of the host's calls.
+/// The device runs such an op as a whole, in the order of the host's calls.
 static bool isCall(Operation *op) {
   return isa<mpcrt::LaunchOp, mpcrt::ServiceCallOpInterface>(op);
 }
 
 static bool containsCall(Operation *op) {
-  // Its memory has a place in the entry, whatever the body is.
+  // Its memory belongs to the entry, whatever the body is.
   if (isa<mpcrt::PrepareOp>(op))
     return true;
   return op
@@ -118,7 +118,7 @@ LogicalResult HostOutliner::spillResults() {
       if (outside.empty())
         continue;
       if (isa<MemRefType>(result.getType()))
-        return op->emitOpError("has a place that the device computes; a step on CUDA may not wait "
+        return op->emitOpError("has an index that the device computes; a step on CUDA may not wait "
                                "for one");
       current.insert(spill.throughMemory(result, outside));
     }

@@ -30,14 +30,14 @@ static linalg::GenericOp combineParts(linalg::GenericOp op, const IterationSpace
   OpBuilder builder(op.getContext());
   builder.setInsertionPointAfter(op);
   unsigned sums = space.launched.size();
-  SmallVector<AffineExpr> place{builder.getAffineDimExpr(sums)};
+  SmallVector<AffineExpr> indices{builder.getAffineDimExpr(sums)};
   SmallVector<AffineExpr> dims(op.getNumLoops(), builder.getAffineConstantExpr(0));
   for (auto [i, loop] : llvm::enumerate(space.launched)) {
-    place.push_back(builder.getAffineDimExpr(i));
+    indices.push_back(builder.getAffineDimExpr(i));
     dims[loop] = builder.getAffineDimExpr(i);
   }
   SmallVector<AffineMap> maps(partials.size(),
-                              AffineMap::get(sums + 1, 0, place, builder.getContext()));
+                              AffineMap::get(sums + 1, 0, indices, builder.getContext()));
   for (OpOperand &init : op.getDpsInitsMutable())
     maps.push_back(op.getMatchingIndexingMap(&init).replaceDimsAndSymbols(dims, {}, sums + 1, 0));
   SmallVector<utils::IteratorType> iterators(sums, utils::IteratorType::parallel);
@@ -56,7 +56,7 @@ static linalg::GenericOp combineParts(linalg::GenericOp op, const IterationSpace
       });
 }
 
-/// Memory for a result per part and place of the launched loops, for each combiner.
+/// Memory for a result per part and element of the launched loops, for each combiner.
 static SmallVector<Value> allocatePartials(func::FuncOp entry, linalg::GenericOp op,
                                            const IterationSpace &space,
                                            ArrayRef<Combiner> combiners) {
@@ -70,7 +70,7 @@ static SmallVector<Value> allocatePartials(func::FuncOp entry, linalg::GenericOp
   });
 }
 
-/// How many numbers each place sums; none if an index does not count them.
+/// How many numbers each element sums; none if an index does not count them.
 static std::optional<BatchExtent> countSummed(const IterationSpace &space) {
   std::optional<BatchExtent> count = BatchExtent{1, 0};
   for (unsigned loop : space.inner)
@@ -119,13 +119,13 @@ void KernelOutliner::emitPartialSums(linalg::GenericOp op, const IterationSpace 
   OpBuilder inner = OpBuilder::atBlockBegin(loop.getBody());
   // Neighbours have neighbouring sums, and neighbouring numbers when there is one sum.
   Value part = loop.getInductionVar();
-  SmallVector<Value> place(space.launched.size());
-  for (size_t i = place.size(); i-- > 0;) {
+  SmallVector<Value> indices(space.launched.size());
+  for (size_t i = indices.size(); i-- > 0;) {
     Value extent = constant(inner, space.extents[space.launched[i]].fixed);
-    place[i] = arith::RemUIOp::create(inner, loc, part, extent);
+    indices[i] = arith::RemUIOp::create(inner, loc, part, extent);
     part = arith::DivUIOp::create(inner, loc, part, extent);
   }
-  place.insert(place.begin(), part);
+  indices.insert(indices.begin(), part);
   bounds.begin = part;
   bounds.step = constant(inner, space.parts);
   SmallVector<Value> operands, accumulators;
@@ -135,11 +135,11 @@ void KernelOutliner::emitPartialSums(linalg::GenericOp op, const IterationSpace 
     accumulators.push_back(arith::ConstantOp::create(inner, loc, combiner.second));
   LoopEmitter emitter(op, operands, kernel.inside);
   emitter.prepare(inner);
-  for (auto [launched, value] : llvm::zip_equal(space.launched, ArrayRef(place).drop_front()))
+  for (auto [launched, value] : llvm::zip_equal(space.launched, ArrayRef(indices).drop_front()))
     emitter.bind(inner, launched, value);
   for (auto [value, partial] : llvm::zip_equal(
            emitter.reduceFlat(inner, space.inner, extents, bounds, accumulators), kernel.extras))
-    memref::StoreOp::create(inner, loc, value, partial, place);
+    memref::StoreOp::create(inner, loc, value, partial, indices);
 
   int64_t count = space.parts;
   for (unsigned launched : space.launched)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The loops of mpcrt.scatter_add. Each iteration of the launch owns some columns of one outer
-// place and adds all rows to them in order, so no two iterations write one number and the sums do
-// not depend on the number of threads.
+// position and adds all rows to them in order, so no two iterations write one number and the sums
+// do not depend on the number of threads.
 #include "ScatterKernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -26,14 +26,15 @@ struct ScatterKernel {
     return arith::ConstantIndexOp::create(b, loc, value);
   }
   MemRefType getOutType() { return cast<MemRefType>(out.getType()); }
-  /// Of `out` or `updates`; without the first dimension where they have none.
-  SmallVector<Value> placeOf(Value outer, Value row, Value column) {
-    SmallVector<Value> place{outer, row, column};
+  /// The indices of an element of `out` or `updates`, without the first dimension where they have
+  /// none.
+  SmallVector<Value> positionOf(Value outer, Value row, Value column) {
+    SmallVector<Value> position{outer, row, column};
     if (getOutType().getRank() == 2)
-      place.erase(place.begin());
-    return place;
+      position.erase(position.begin());
+    return position;
   }
-  /// `outer` is the place in the first dimension, `first` the first column.
+  /// `outer` is the index in the first dimension, `first` the first column.
   void emitRows(OpBuilder &b, Value outer, Value first);
   void emitColumns(OpBuilder &b, Value outer, Value row, Value target, Value first);
 };
@@ -43,10 +44,10 @@ void ScatterKernel::emitRows(OpBuilder &b, Value outer, Value first) {
   auto loop = scf::ForOp::create(b, loc, constant(b, 0), rows, constant(b, 1));
   OpBuilder inner = OpBuilder::atBlockBegin(loop.getBody());
   Value row = loop.getInductionVar();
-  SmallVector<Value> place{row};
+  SmallVector<Value> position{row};
   if (cast<MemRefType>(indices.getType()).getRank() == 2)
-    place.insert(place.begin(), outer);
-  Value index = memref::LoadOp::create(inner, loc, indices, place);
+    position.insert(position.begin(), outer);
+  Value index = memref::LoadOp::create(inner, loc, indices, position);
   Value target = arith::IndexCastOp::create(inner, loc, inner.getIndexType(), index);
   Value extent = constant(inner, getOutType().getShape().drop_back().back());
   Value negative =
@@ -72,13 +73,14 @@ void ScatterKernel::emitColumns(OpBuilder &b, Value outer, Value row, Value targ
   loop->setAttr(mpcrt::MpcrtDialect::kIndependentAttr, b.getUnitAttr());
   OpBuilder inner = OpBuilder::atBlockBegin(loop.getBody());
   Value column = loop.getInductionVar();
-  Value update = memref::LoadOp::create(inner, loc, updates, placeOf(outer, row, column));
+  Value update = memref::LoadOp::create(inner, loc, updates, positionOf(outer, row, column));
   Type wide = getOutType().getElementType();
   if (update.getType().getIntOrFloatBitWidth() < wide.getIntOrFloatBitWidth())
     update = arith::ExtFOp::create(inner, loc, wide, update);
-  SmallVector<Value> place = placeOf(outer, target, column);
-  Value sum = memref::LoadOp::create(inner, loc, out, place);
-  memref::StoreOp::create(inner, loc, arith::AddFOp::create(inner, loc, sum, update), out, place);
+  SmallVector<Value> position = positionOf(outer, target, column);
+  Value sum = memref::LoadOp::create(inner, loc, out, position);
+  memref::StoreOp::create(inner, loc, arith::AddFOp::create(inner, loc, sum, update), out,
+                          position);
 }
 
 /// A name that no other symbol of the module has.

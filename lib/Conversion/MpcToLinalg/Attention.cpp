@@ -19,7 +19,7 @@ struct Kept {
 };
 } // namespace
 
-/// Of attention and its derivative the same, which CSE finds.
+/// Attention and its derivative build the same, which CSE finds.
 template <typename Op>
 static FailureOr<Kept> buildKept(OpBuilder &builder, Op op, typename Op::Adaptor adaptor) {
   if (!op.getState())
@@ -33,7 +33,7 @@ static FailureOr<Kept> buildKept(OpBuilder &builder, Op op, typename Op::Adaptor
   shape.insert(shape.begin(), extentOf(builder, loc, adaptor.getQuery(), 0));
   Value empty = tensor::EmptyOp::create(builder, loc, shape, builder.getI1Type());
   const double rate = op.getRate()->convertToDouble();
-  // As mpc.dropout: a number of the probabilities' type.
+  // The scale is a number of the probabilities' type, as in mpc.dropout.
   const double scale = roundTo(elementTypeOf(op.getQuery()), 1 / (1 - rate));
   return Kept{buildKeptElements(builder, loc, empty, adaptor.getState(), *op.getStream(), rate),
               builder.getF64FloatAttr(scale)};

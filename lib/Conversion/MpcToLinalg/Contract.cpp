@@ -42,16 +42,16 @@ static SmallVector<ReassociationIndices> unitReassociation(const Groups &groups)
   return kept;
 }
 
-/// Consecutive places of the groups' members, empty groups left out.
-static SmallVector<ReassociationIndices> placeReassociation(const Groups &groups) {
-  SmallVector<ReassociationIndices> places;
+/// Consecutive dimensions of the groups' members, empty groups left out.
+static SmallVector<ReassociationIndices> consecutiveReassociation(const Groups &groups) {
+  SmallVector<ReassociationIndices> reassociation;
   int64_t next = 0;
   for (ArrayRef<int64_t> group : groups)
     if (!group.empty()) {
-      places.emplace_back(llvm::to_vector(llvm::seq<int64_t>(next, next + group.size())));
+      reassociation.emplace_back(llvm::to_vector(llvm::seq<int64_t>(next, next + group.size())));
       next += group.size();
     }
-  return places;
+  return reassociation;
 }
 
 static Value transposeTo(OpBuilder &builder, Location loc, Value operand,
@@ -101,17 +101,17 @@ static std::pair<Value, bool> asMatrix(OpBuilder &builder, Location loc, Value o
   // Merge the members of each group, then give empty groups an extent of 1.
   SmallVector<int64_t> mergedShape;
   auto type = tensorTypeOf(operand);
-  SmallVector<ReassociationIndices> places = placeReassociation(groups);
-  for (const ReassociationIndices &place : places) {
+  SmallVector<ReassociationIndices> reassociation = consecutiveReassociation(groups);
+  for (const ReassociationIndices &merged : reassociation) {
     int64_t extent = 1;
-    for (int64_t d : place)
+    for (int64_t d : merged)
       extent = ShapedType::isDynamic(extent) || type.isDynamicDim(d) ? ShapedType::kDynamic
                                                                      : extent * type.getDimSize(d);
     mergedShape.push_back(extent);
   }
   if (int64_t(mergedShape.size()) != type.getRank())
-    operand =
-        tensor::CollapseShapeOp::create(builder, loc, type.clone(mergedShape), operand, places);
+    operand = tensor::CollapseShapeOp::create(builder, loc, type.clone(mergedShape), operand,
+                                              reassociation);
   if (mergedShape.size() == groups.size())
     return {operand, useTransposed};
   SmallVector<OpFoldResult> extents;
@@ -131,9 +131,9 @@ static std::pair<Value, bool> asMatrix(OpBuilder &builder, Location loc, Value o
 /// The inverse of asMatrix for the product.
 static Value fromMatrix(OpBuilder &builder, Location loc, Value matrix, const Groups &groups,
                         RankedTensorType type, ArrayRef<OpFoldResult> extents) {
-  SmallVector<ReassociationIndices> places = placeReassociation(groups);
+  SmallVector<ReassociationIndices> reassociation = consecutiveReassociation(groups);
   auto matrixType = tensorTypeOf(matrix);
-  if (places.size() != groups.size()) {
+  if (reassociation.size() != groups.size()) {
     SmallVector<int64_t> shape;
     for (auto [d, group] : llvm::enumerate(groups))
       if (!group.empty())
@@ -141,9 +141,9 @@ static Value fromMatrix(OpBuilder &builder, Location loc, Value matrix, const Gr
     matrix = tensor::CollapseShapeOp::create(builder, loc, matrixType.clone(shape), matrix,
                                              unitReassociation(groups));
   }
-  if (int64_t(places.size()) == type.getRank())
+  if (int64_t(reassociation.size()) == type.getRank())
     return matrix;
-  return tensor::ExpandShapeOp::create(builder, loc, type, matrix, places, extents);
+  return tensor::ExpandShapeOp::create(builder, loc, type, matrix, reassociation, extents);
 }
 
 /// A vector in float32.
@@ -387,7 +387,7 @@ void mpc::populateContractPatterns(const TypeConverter &converter, RewritePatter
                                    bool shortProducts) {
   MLIRContext *context = patterns.getContext();
   patterns.add<LowerContract>(converter, context);
-  // What the others take before it, each in this order.
+  // These patterns go before it, in the order of their benefits.
   patterns.add<ReplaceContract<sumsSamplesOfBatches, sumElements>>(converter, context,
                                                                    /*benefit=*/2);
   patterns.add<ReplaceContract<hasSeparateBias, separateBias>>(converter, context, /*benefit=*/3);

@@ -32,11 +32,11 @@ mlir::Value emptyFrom(mlir::OpBuilder &builder, mlir::Location loc, mlir::Ranked
 mlir::Value filledFrom(mlir::OpBuilder &builder, mlir::Location loc, mlir::RankedTensorType type,
                        mlir::ValueRange sources, mlir::Value scalar);
 
-/// Map of an operand of shape `operand` that broadcasts to `result` over its `rank` loops.
+/// The map of an operand of shape `operand` that is broadcast over the `rank` loops of a result.
 mlir::AffineMap broadcastMap(mlir::MLIRContext *context, llvm::ArrayRef<int64_t> operand,
                              size_t rank);
 
-/// Element that every place of a constant has, or null.
+/// Element that every index of a constant has, or null.
 mlir::Attribute splatOf(mlir::Value value);
 
 /// A parallel linalg.generic over the first destination's shape; inputs broadcast to it, splat

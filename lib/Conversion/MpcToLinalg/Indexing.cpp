@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// mpc.gather reads the table at computed places in the body of a parallel op; mpc.scatter_add
-// becomes mpcrt.scatter_add on three dimensions, outer places, rows and columns.
+// mpc.gather reads the table at computed indices in the body of a parallel op; mpc.scatter_add
+// becomes mpcrt.scatter_add on three dimensions, outer indices, rows and columns.
 #include "Generic.h"
 #include "Patterns.h"
 #include "Scalar.h"
@@ -27,9 +27,9 @@ struct LowerGather : OpConversionPattern<GatherOp> {
     int64_t named = indexType.getRank() - batch; // dimensions of the result in place of the axis
 
     // The indices' dimensions in the result: the shared ones first, the others from the axis on.
-    SmallVector<AffineExpr> places;
+    SmallVector<AffineExpr> exprs;
     for (int64_t d = 0; d < indexType.getRank(); ++d)
-      places.push_back(rewriter.getAffineDimExpr(d < batch ? d : axis + d - batch));
+      exprs.push_back(rewriter.getAffineDimExpr(d < batch ? d : axis + d - batch));
     SmallVector<OpFoldResult> extents;
     for (int64_t d = 0; d < rank; ++d) {
       if (d < axis)
@@ -51,7 +51,7 @@ struct LowerGather : OpConversionPattern<GatherOp> {
         Value fromEnd = arith::AddIOp::create(b, l, index, count);
         index = arith::SelectOp::create(b, l, negative, fromEnd, index);
       }
-      // Unsigned: what is still negative is outside, too. An index outside reads place 0.
+      // Unsigned: what is still negative is outside, too. An index outside reads index 0.
       Value inside = arith::CmpIOp::create(b, l, arith::CmpIPredicate::ult, index, count);
       Value safe = arith::SelectOp::create(b, l, inside, index, zero);
       SmallVector<Value> at;
@@ -67,7 +67,7 @@ struct LowerGather : OpConversionPattern<GatherOp> {
           b, l, element, isa<FloatType>(element) ? std::numeric_limits<double>::quiet_NaN() : 0);
       return SmallVector<Value>{arith::SelectOp::create(b, l, inside, value, outside)};
     };
-    AffineMap indexMap = AffineMap::get(rank, 0, places, getContext());
+    AffineMap indexMap = AffineMap::get(rank, 0, exprs, getContext());
     rewriter.replaceOp(op, buildReduction(rewriter, loc, indices, empty,
                                           {indexMap, rewriter.getMultiDimIdentityMap(rank)}, {},
                                           body)[0]);
@@ -135,7 +135,8 @@ struct LowerScatterAdd : OpConversionPattern<ScatterAddOp> {
       return rewriter.notifyMatchFailure(op, "dimensions between the shared ones and the axis");
     int64_t named = indexType.getRank() - batch;
 
-    // As signed 64-bit indices of rank 1, or of rank 2 where they differ by outer place.
+    // The indices become signed 64-bit numbers of rank 1, or of rank 2 where they differ by outer
+    // index.
     Type i64 = rewriter.getI64Type(), declared = elementTypeOf(op.getIndices());
     Value empty = emptyFrom(rewriter, loc, indexType.clone(i64), indices);
     indices =
@@ -143,16 +144,16 @@ struct LowerScatterAdd : OpConversionPattern<ScatterAddOp> {
                          [&](OpBuilder &b, Location l, ValueRange scalars, ValueRange) {
                            return SmallVector<Value>{castScalar(b, l, scalars[0], declared, i64)};
                          })[0];
-    Value places = mergeToThree(rewriter, loc, indices, batch, indexType.getRank());
-    auto placeType = tensorTypeOf(places);
+    Value merged = mergeToThree(rewriter, loc, indices, batch, indexType.getRank());
+    auto mergedType = tensorTypeOf(merged);
     SmallVector<ReassociationIndices> groups{{0}, {1, 2}};
-    SmallVector<int64_t> placeShape{placeType.getDimSize(0), placeType.getDimSize(1)};
+    SmallVector<int64_t> mergedShape{mergedType.getDimSize(0), mergedType.getDimSize(1)};
     if (batch == 0) {
       groups = {{0, 1, 2}};
-      placeShape.erase(placeShape.begin());
+      mergedShape.erase(mergedShape.begin());
     }
-    places =
-        tensor::CollapseShapeOp::create(rewriter, loc, placeType.clone(placeShape), places, groups);
+    merged = tensor::CollapseShapeOp::create(rewriter, loc, mergedType.clone(mergedShape), merged,
+                                             groups);
 
     // A dynamic number of rows must come first: no stride may depend on the batch.
     const int from = axis == 0;
@@ -161,7 +162,7 @@ struct LowerScatterAdd : OpConversionPattern<ScatterAddOp> {
     Value zeros =
         filledFrom(rewriter, loc, likeType.clone(wide), like, scalarOf(rewriter, loc, wide, 0));
     Value table = mergeToThree(rewriter, loc, zeros, axis, axis + 1, from);
-    Value sums = mpcrt::ScatterAddOp::create(rewriter, loc, TypeRange(table.getType()), places,
+    Value sums = mpcrt::ScatterAddOp::create(rewriter, loc, TypeRange(table.getType()), merged,
                                              updates, table)
                      .getResult(0);
     // Back to the table's shape, rounded once.

@@ -195,7 +195,7 @@ struct LowerPad : OpConversionPattern<PadOp> {
   }
 };
 
-/// 1 where the index equals the place along the new last dimension; compared as integers.
+/// 1 where the index equals that along the new last dimension; compared as integers.
 struct LowerOneHot : OpConversionPattern<OneHotOp> {
   using OpConversionPattern::OpConversionPattern;
 
@@ -218,10 +218,10 @@ struct LowerOneHot : OpConversionPattern<OneHotOp> {
         buildReduction(rewriter, op.getLoc(), indices, empty, maps, {},
                        [&](OpBuilder &builder, Location loc, ValueRange inputs, ValueRange) {
                          Value index = castScalar(builder, loc, inputs[0], declared, i64);
-                         Value place = arith::IndexCastOp::create(
+                         Value position = arith::IndexCastOp::create(
                              builder, loc, i64, linalg::IndexOp::create(builder, loc, rank - 1));
                          Value equal = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
-                                                             index, place);
+                                                             index, position);
                          return SmallVector<Value>{arith::SelectOp::create(
                              builder, loc, equal, scalarOf(builder, loc, element, 1),
                              scalarOf(builder, loc, element, 0))};

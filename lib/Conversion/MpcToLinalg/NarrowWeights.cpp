@@ -45,7 +45,7 @@ static bool isStoredMatrix(ContractOp op, int64_t rows, int64_t columns) {
   return contracted == rows && free == columns && columns > 1;
 }
 
-/// What `value` is the transpose of, as gptq and awq store a matrix; null: of none.
+/// The matrix whose transpose `value` is, as gptq and awq store it; null: it is no transpose.
 static Value beforeTranspose(Value value) {
   auto transpose = value.getDefiningOp<TransposeOp>();
   if (!transpose || transpose.getPermutation() != ArrayRef<int64_t>{1, 0})
@@ -145,7 +145,7 @@ void mpc::markNarrowWeights(func::FuncOp function) {
     if (!isa<Float32Type, BFloat16Type, Float16Type>(element) ||
         elementTypeOf(op.getResult()) != element)
       return;
-    // Only as the right operand of one product of matrices.
+    // Narrow weights are taken only as the right operand of one product of matrices.
     if (!op.getLhsBatch().empty() || op.getLhsFree().empty() ||
         !tensorTypeOf(op.getRhs()).hasStaticShape())
       return;
@@ -167,7 +167,7 @@ std::optional<NarrowWeights> mpc::readNarrowWeights(ContractOp op) {
     return i < arguments.size() ? function.getArgument(arguments[i]) : Value();
   };
   NarrowWeights weights{argument(0), argument(1), argument(2), argument(3), argument(4)};
-  // Of the unsigned numbers of gptq and awq the argument says what they are in the model.
+  // gptq and awq have unsigned numbers, whose argument says which type they have in the model.
   weights.isTransposed = bool(function.getArgAttr(arguments[0], MpcDialect::kElementTypeAttr));
   weights.isMatrix = weights.scale || tensorTypeOf(weights.numbers).getNumElements() !=
                                           tensorTypeOf(op.getRhs()).getNumElements();

@@ -16,7 +16,7 @@ inline constexpr llvm::StringLiteral kNarrowWeightsAttr = "mpc.narrow_weights";
 /// Marks the contractions of a function that may read integers.
 void markNarrowWeights(mlir::func::FuncOp function);
 
-/// What a marked contraction reads in place of its right operand.
+/// A marked contraction reads these in place of its right operand.
 struct NarrowWeights {
   mlir::Value numbers;
   mlir::Value scale, zero, places; ///< of blocks; null without

@@ -36,7 +36,7 @@ std::array<Value, 4> Philox::words(std::array<Value, 4> c, std::array<Value, 2> 
 
 Value mpc::elementIndex(OpBuilder &builder, Location loc, ArrayRef<int64_t> shape,
                         ArrayRef<int64_t> noise) {
-  Value place = arith::ConstantOp::create(builder, loc, builder.getIndexAttr(0));
+  Value index = arith::ConstantOp::create(builder, loc, builder.getIndexAttr(0));
   for (auto [d, extent] : llvm::enumerate(shape)) {
     bool repeats = !noise.empty() && noise[d] == 1;
     if (repeats)
@@ -44,9 +44,9 @@ Value mpc::elementIndex(OpBuilder &builder, Location loc, ArrayRef<int64_t> shap
     // Only the first extent is dynamic, and the first one is never a stride.
     if (d > 0) {
       Value stride = arith::ConstantOp::create(builder, loc, builder.getIndexAttr(extent));
-      place = arith::MulIOp::create(builder, loc, place, stride);
+      index = arith::MulIOp::create(builder, loc, index, stride);
     }
-    place = arith::AddIOp::create(builder, loc, place, linalg::IndexOp::create(builder, loc, d));
+    index = arith::AddIOp::create(builder, loc, index, linalg::IndexOp::create(builder, loc, d));
   }
-  return arith::IndexCastUIOp::create(builder, loc, builder.getI64Type(), place);
+  return arith::IndexCastUIOp::create(builder, loc, builder.getI64Type(), index);
 }

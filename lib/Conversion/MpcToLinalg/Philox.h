@@ -26,7 +26,7 @@ struct Philox {
                                    std::array<mlir::Value, 2> key);
 };
 
-/// Row-major place, as i64, of an element in the noise's shape, where extents of 1 repeat. `shape`
+/// Row-major index, as i64, of an element in the noise's shape, where extents of 1 repeat. `shape`
 /// is that of the loops; an empty `noise` is the same.
 mlir::Value elementIndex(mlir::OpBuilder &builder, mlir::Location loc,
                          llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> noise);

@@ -16,8 +16,8 @@ using namespace mpc;
 
 /// An adaptive axis whose windows are all alike is a strided one.
 static PoolAxis simplify(PoolAxis axis) {
-  if (axis.isAdaptive() && axis.extent % axis.places == 0)
-    axis.window = axis.stride = axis.extent / axis.places;
+  if (axis.isAdaptive() && axis.extent % axis.outputs == 0)
+    axis.window = axis.stride = axis.extent / axis.outputs;
   return axis;
 }
 
@@ -25,8 +25,8 @@ static PoolAxis simplify(PoolAxis axis) {
 
 Value PoolBuilder::pool(ReduceKind kind, Value input, const PoolWindow &window, Type element) {
   int64_t elements = cappedProduct(window.extents(&PoolAxis::mostElements));
-  // A stride of 1 would make a place of the first element the loop's own index, whose range is that
-  // of the result.
+  // A stride of 1 would make an index of the first element the loop's own index, whose range is
+  // that of the result.
   bool inside = llvm::all_of(window.axes, [](const PoolAxis &axis) {
     return !axis.isAdaptive() && axis.isInside() && (axis.stride > 1 || axis.window == 1);
   });
@@ -45,21 +45,21 @@ Value PoolBuilder::pool(ReduceKind kind, Value input, const PoolWindow &window, 
   return pool(kind, input, parts.back(), element);
 }
 
-/// Each element of a window is an input of its own, at an affine place: no index is computed.
+/// Each element of a window is an input of its own, at an affine index: no index is computed.
 Value PoolBuilder::insideUnrolled(ReduceKind kind, Value input, const PoolWindow &window,
                                   Type element) {
-  RankedTensorType type = resized(input, window, /*toPlaces=*/true, element);
+  RankedTensorType type = resized(input, window, /*toOutputs=*/true, element);
   int64_t rank = type.getRank();
   SmallVector<Value> inputs;
   SmallVector<AffineMap> maps;
   forEachIndex(window.extents(&PoolAxis::mostElements), [&](ArrayRef<int64_t> tap) {
-    SmallVector<AffineExpr> places;
+    SmallVector<AffineExpr> exprs;
     for (int64_t d = 0; d < rank; ++d)
-      places.push_back(builder.getAffineDimExpr(d));
+      exprs.push_back(builder.getAffineDimExpr(d));
     for (auto [dimension, axis, offset] : llvm::zip_equal(window.dimensions, window.axes, tap))
-      places[dimension] = places[dimension] * axis.stride + offset;
+      exprs[dimension] = exprs[dimension] * axis.stride + offset;
     inputs.push_back(input);
-    maps.push_back(AffineMap::get(rank, 0, places, builder.getContext()));
+    maps.push_back(AffineMap::get(rank, 0, exprs, builder.getContext()));
   });
   maps.push_back(builder.getMultiDimIdentityMap(rank));
   Value empty = emptyFrom(builder, loc, type, input);
@@ -83,19 +83,19 @@ Value PoolBuilder::insideUnrolled(ReduceKind kind, Value input, const PoolWindow
 }
 
 Value PoolBuilder::unrolled(ReduceKind kind, Value input, const PoolWindow &window, Type element) {
-  RankedTensorType type = resized(input, window, /*toPlaces=*/true, element);
+  RankedTensorType type = resized(input, window, /*toOutputs=*/true, element);
   return build(type, input, [&](PoolReader &r) {
     SmallVector<Value> at;
     for (int64_t dimension : window.dimensions)
       at.push_back(r.loopIndex(dimension));
     Value total;
     forEachIndex(window.extents(&PoolAxis::mostElements), [&](ArrayRef<int64_t> tap) {
-      SmallVector<GuardedIndex> places;
-      for (auto [axis, place, offset] : llvm::zip_equal(window.axes, at, tap))
-        places.push_back(elementOfWindow(r.math, axis, place, offset));
-      Value x = widen(r.builder, r.loc, r.read(input, window.dimensions, places));
+      SmallVector<GuardedIndex> guarded;
+      for (auto [axis, output, offset] : llvm::zip_equal(window.axes, at, tap))
+        guarded.push_back(elementOfWindow(r.math, axis, output, offset));
+      Value x = widen(r.builder, r.loc, r.read(input, window.dimensions, guarded));
       double neutral = kind == ReduceKind::Max ? -kInfinity : 0;
-      x = r.select(r.counts(places), x, r.number(x.getType(), neutral));
+      x = r.select(r.counts(guarded), x, r.number(x.getType(), neutral));
       if (!total)
         total = x;
       else if (kind == ReduceKind::Max)
@@ -110,12 +110,12 @@ Value PoolBuilder::unrolled(ReduceKind kind, Value input, const PoolWindow &wind
 }
 
 /// Along one axis with one reduction loop. A strided window inside the input reads it at affine
-/// places, whole rows of channels at a time.
+/// outputs, whole rows of channels at a time.
 Value PoolBuilder::reduced(ReduceKind kind, Value input, const PoolWindow &window, Type element) {
   int64_t dimension = window.dimensions.front();
   const PoolAxis &axis = window.axes.front();
   Type wide = widerOf32(tensorTypeOf(input).getElementType());
-  RankedTensorType type = resized(input, window, /*toPlaces=*/true, wide);
+  RankedTensorType type = resized(input, window, /*toOutputs=*/true, wide);
   int64_t rank = type.getRank();
   Value start = scalarOf(builder, loc, wide, kind == ReduceKind::Max ? -kInfinity : 0);
   auto combine = [&](OpBuilder &b, Location l, Value partial, Value x) -> Value {
@@ -127,13 +127,13 @@ Value PoolBuilder::reduced(ReduceKind kind, Value input, const PoolWindow &windo
   if (!axis.isAdaptive() && axis.isInside()) {
     Value sums = filledFrom(builder, loc, type, input, start);
     Value extent = tensor::EmptyOp::create(builder, loc, {axis.window}, wide);
-    SmallVector<AffineExpr> places;
+    SmallVector<AffineExpr> exprs;
     for (int64_t d = 0; d < rank; ++d)
-      places.push_back(builder.getAffineDimExpr(d));
+      exprs.push_back(builder.getAffineDimExpr(d));
     AffineExpr tap = builder.getAffineDimExpr(rank);
-    places[dimension] = places[dimension] * axis.stride + tap;
+    exprs[dimension] = exprs[dimension] * axis.stride + tap;
     MLIRContext *context = builder.getContext();
-    SmallVector<AffineMap> maps{AffineMap::get(rank + 1, 0, places, context),
+    SmallVector<AffineMap> maps{AffineMap::get(rank + 1, 0, exprs, context),
                                 AffineMap::get(rank + 1, 0, tap, context),
                                 dropMap(context, rank + 1, rank)};
     total = buildReduction(builder, loc, {input, extent}, sums, maps, {rank},
@@ -144,10 +144,10 @@ Value PoolBuilder::reduced(ReduceKind kind, Value input, const PoolWindow &windo
   } else {
     total = buildLoop(
         type, input, axis.mostElements(), start, [&](PoolReader &r, Value tap, ValueRange partial) {
-          GuardedIndex place = elementOfWindow(r.math, axis, r.loopIndex(dimension), tap);
-          Value x = widen(r.builder, r.loc, r.read(input, dimension, place));
+          GuardedIndex output = elementOfWindow(r.math, axis, r.loopIndex(dimension), tap);
+          Value x = widen(r.builder, r.loc, r.read(input, dimension, output));
           Value next = combine(r.builder, r.loc, partial[0], x);
-          return SmallVector<Value>{r.select(place.counts, next, partial[0])};
+          return SmallVector<Value>{r.select(output.counts, next, partial[0])};
         })[0];
   }
   return finish(total, kind == ReduceKind::Mean ? &window : nullptr, element);
@@ -155,12 +155,12 @@ Value PoolBuilder::reduced(ReduceKind kind, Value input, const PoolWindow &windo
 
 // ---- Patterns -----------------------------------------------------------------------------------
 
-/// The pool that `op` computes or differentiates, from `images` to `places`.
+/// The pool that `op` computes or differentiates, from `images` to `outputs`.
 template <typename Op>
-static PoolWindow windowOf(Op op, RankedTensorType images, RankedTensorType places) {
+static PoolWindow windowOf(Op op, RankedTensorType images, RankedTensorType outputs) {
   PoolWindow window;
   for (const PoolAxis &axis :
-       poolAxes(images, places, op.getWindow(), op.getStrides(), op.getPaddingLow())) {
+       poolAxes(images, outputs, op.getWindow(), op.getStrides(), op.getPaddingLow())) {
     window.dimensions.push_back(window.dimensions.size() + 1);
     window.axes.push_back(simplify(axis));
   }
@@ -192,7 +192,7 @@ struct LowerPoolGradient : OpConversionPattern<PoolGradientOp> {
     for (int64_t extent : type.getShape().drop_front().drop_back())
       if (llvm::MulOverflow(elements, extent, elements) ||
           elements > std::numeric_limits<int32_t>::max())
-        return rewriter.notifyMatchFailure(op, "a sample has too many places");
+        return rewriter.notifyMatchFailure(op, "a sample has too many elements");
     PoolWindow window = windowOf(op, type, tensorTypeOf(op.getCotangent()));
     PoolBuilder builder(rewriter, op.getLoc());
     Type element = type.getElementType();

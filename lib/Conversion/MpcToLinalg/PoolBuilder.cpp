@@ -48,19 +48,19 @@ Value PoolReader::loopIndex(int64_t dimension) {
   return linalg::IndexOp::create(builder, loc, dimension).getResult();
 }
 
-Value PoolReader::read(Value tensor, ArrayRef<int64_t> dimensions, ArrayRef<GuardedIndex> places) {
+Value PoolReader::read(Value tensor, ArrayRef<int64_t> dimensions, ArrayRef<GuardedIndex> guarded) {
   SmallVector<Value> indices;
   for (int64_t d = 0; d < rank; ++d)
     indices.push_back(loopIndex(d));
-  for (auto [dimension, place] : llvm::zip_equal(dimensions, places))
-    indices[dimension] = place.index;
+  for (auto [dimension, each] : llvm::zip_equal(dimensions, guarded))
+    indices[dimension] = each.index;
   return tensor::ExtractOp::create(builder, loc, tensor, indices);
 }
 
-Value PoolReader::counts(ArrayRef<GuardedIndex> places) {
+Value PoolReader::counts(ArrayRef<GuardedIndex> guarded) {
   Value all;
-  for (const GuardedIndex &place : places)
-    all = math.both(all, place.counts);
+  for (const GuardedIndex &each : guarded)
+    all = math.both(all, each.counts);
   return all;
 }
 
@@ -71,10 +71,10 @@ Value PoolReader::select(Value condition, Value value, Value otherwise) {
 
 Value PoolReader::number(Type type, double value) { return scalarOf(builder, loc, type, value); }
 
-Value PoolReader::count(const PoolWindow &window, ArrayRef<Value> places, Type type) {
+Value PoolReader::count(const PoolWindow &window, ArrayRef<Value> outputs, Type type) {
   Value product;
-  for (auto [axis, place] : llvm::zip_equal(window.axes, places)) {
-    Value count = countElements(math, axis, place);
+  for (auto [axis, output] : llvm::zip_equal(window.axes, outputs)) {
+    Value count = countElements(math, axis, output);
     product = product ? Value(arith::MulIOp::create(builder, loc, product, count)) : count;
   }
   Type i64 = builder.getI64Type();
@@ -84,11 +84,11 @@ Value PoolReader::count(const PoolWindow &window, ArrayRef<Value> places, Type t
 
 // ---- Ops ----------------------------------------------------------------------------------------
 
-RankedTensorType PoolBuilder::resized(Value value, const PoolWindow &window, bool toPlaces,
+RankedTensorType PoolBuilder::resized(Value value, const PoolWindow &window, bool toOutputs,
                                       Type element) {
   SmallVector<int64_t> shape(tensorTypeOf(value).getShape());
   for (auto [dimension, axis] : llvm::zip_equal(window.dimensions, window.axes))
-    shape[dimension] = toPlaces ? axis.places : axis.extent;
+    shape[dimension] = toOutputs ? axis.outputs : axis.extent;
   return RankedTensorType::get(shape, element);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // How pools and their gradients are built: structured ops whose bodies read elements at computed
-// places.
+// indices.
 #ifndef MPC_LIB_CONVERSION_MPCTOLINALG_POOLBUILDER_H
 #define MPC_LIB_CONVERSION_MPCTOLINALG_POOLBUILDER_H
 
@@ -23,7 +23,7 @@ struct PoolWindow {
   llvm::SmallVector<int64_t> dimensions;
   llvm::SmallVector<PoolAxis> axes;
 
-  /// What a member function of PoolAxis says of each axis.
+  /// The values that a member function of PoolAxis gives for the axes.
   llvm::SmallVector<int64_t> extents(int64_t (PoolAxis::*count)() const) const;
 };
 
@@ -37,7 +37,7 @@ int64_t cappedProduct(llvm::ArrayRef<int64_t> extents);
 void forEachIndex(llvm::ArrayRef<int64_t> extents,
                   llvm::function_ref<void(llvm::ArrayRef<int64_t>)> visit);
 
-/// The scalar code of one body: reads elements at guarded places.
+/// The scalar code of one body: reads elements at guarded indices.
 struct PoolReader {
   mlir::OpBuilder &builder;
   mlir::Location loc;
@@ -47,13 +47,13 @@ struct PoolReader {
   mlir::Value loopIndex(int64_t dimension);
   /// The element of `tensor` at the loops' indices, with those of `dimensions` replaced.
   mlir::Value read(mlir::Value tensor, llvm::ArrayRef<int64_t> dimensions,
-                   llvm::ArrayRef<GuardedIndex> places);
-  mlir::Value counts(llvm::ArrayRef<GuardedIndex> places);
+                   llvm::ArrayRef<GuardedIndex> guarded);
+  mlir::Value counts(llvm::ArrayRef<GuardedIndex> guarded);
   /// A null condition is always true.
   mlir::Value select(mlir::Value condition, mlir::Value value, mlir::Value otherwise);
   mlir::Value number(mlir::Type type, double value);
-  /// The number of elements of the window at `places`, as `type`.
-  mlir::Value count(const PoolWindow &window, llvm::ArrayRef<mlir::Value> places, mlir::Type type);
+  /// The number of elements of the window at `outputs`, as `type`.
+  mlir::Value count(const PoolWindow &window, llvm::ArrayRef<mlir::Value> outputs, mlir::Type type);
 };
 
 /// Builds the structured ops of one pool or gradient.
@@ -82,7 +82,7 @@ private:
                    llvm::ArrayRef<mlir::Value> starts, LoopBody body);
   /// `value` divided by the elements of its window when that is asked for, and rounded.
   mlir::Value finish(mlir::Value value, const PoolWindow *dividedBy, mlir::Type element);
-  mlir::RankedTensorType resized(mlir::Value value, const PoolWindow &window, bool toPlaces,
+  mlir::RankedTensorType resized(mlir::Value value, const PoolWindow &window, bool toOutputs,
                                  mlir::Type element);
 
   mlir::Value unrolled(ReduceKind kind, mlir::Value input, const PoolWindow &window,
@@ -92,7 +92,7 @@ private:
   mlir::Value reduced(ReduceKind kind, mlir::Value input, const PoolWindow &window,
                       mlir::Type element);
 
-  std::pair<mlir::Value, mlir::Value> firstLargest(mlir::Value input, mlir::Value places,
+  std::pair<mlir::Value, mlir::Value> firstLargest(mlir::Value input, mlir::Value inputIndices,
                                                    const PoolWindow &window);
   mlir::Value gather(mlir::Value cotangent, const PoolWindow &window, mlir::Type element,
                      llvm::ArrayRef<int64_t> candidates, Share shareOf);

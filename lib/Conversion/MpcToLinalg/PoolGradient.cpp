@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Gradients of pools: the place of each window's maximum is found once, then every element gathers
+// Gradients of pools: the index of each window's maximum is found once, then every element gathers
 // from the few windows that it is in.
 #include "Generic.h"
 #include "PoolBuilder.h"
@@ -19,17 +19,17 @@ Value PoolBuilder::meanGradient(Value cotangent, const PoolWindow &window, Type 
   }
   // The share of an element in the window that the candidates choose.
   auto shareOf = [&](PoolReader &r, ArrayRef<Value> candidate) {
-    SmallVector<GuardedIndex> places;
+    SmallVector<GuardedIndex> guarded;
     SmallVector<Value> indices;
     for (auto [dimension, axis, number] :
          llvm::zip_equal(window.dimensions, window.axes, candidate)) {
-      places.push_back(windowOfElement(r.math, axis, r.loopIndex(dimension), number));
-      indices.push_back(places.back().index);
+      guarded.push_back(windowOfElement(r.math, axis, r.loopIndex(dimension), number));
+      indices.push_back(guarded.back().index);
     }
-    Value dy = widen(r.builder, r.loc, r.read(cotangent, window.dimensions, places));
+    Value dy = widen(r.builder, r.loc, r.read(cotangent, window.dimensions, guarded));
     Value share =
         arith::DivFOp::create(r.builder, r.loc, dy, r.count(window, indices, dy.getType()));
-    return r.select(r.counts(places), share, r.number(dy.getType(), 0));
+    return r.select(r.counts(guarded), share, r.number(dy.getType(), 0));
   };
   return gather(cotangent, window, element, candidates, shareOf);
 }
@@ -38,7 +38,7 @@ Value PoolBuilder::meanGradient(Value cotangent, const PoolWindow &window, Type 
 Value PoolBuilder::gather(Value cotangent, const PoolWindow &window, Type element,
                           ArrayRef<int64_t> candidates,
                           llvm::function_ref<Value(PoolReader &, ArrayRef<Value>)> shareOf) {
-  RankedTensorType type = resized(cotangent, window, /*toPlaces=*/false, element);
+  RankedTensorType type = resized(cotangent, window, /*toOutputs=*/false, element);
   int64_t count = cappedProduct(candidates);
   if (count > kMostUnrolledAlongAxis) {
     Type wide = widerOf32(element);
@@ -72,19 +72,19 @@ Value PoolBuilder::gather(Value cotangent, const PoolWindow &window, Type elemen
   })[0];
 }
 
-/// The largest element of each window along `window`, and the row-major place of it (i32) among the
-/// elements of a sample's spatial dimensions; `places` holds such places for `input`, null when
-/// these are the elements themselves.
-std::pair<Value, Value> PoolBuilder::firstLargest(Value input, Value places,
+/// The largest element of each window along `window`, and the row-major index of it (i32) among the
+/// elements of a sample's spatial dimensions; `inputIndices` holds such indices for `input`, null
+/// when these are the elements themselves.
+std::pair<Value, Value> PoolBuilder::firstLargest(Value input, Value inputIndices,
                                                   const PoolWindow &window) {
   auto inputType = tensorTypeOf(input);
   int64_t rank = inputType.getRank();
   Type narrow = inputType.getElementType(), i32 = builder.getI32Type();
-  RankedTensorType valueType = resized(input, window, /*toPlaces=*/true, narrow);
-  // The row-major place of the element at `guarded`.
-  auto placeOf = [&](PoolReader &r, ArrayRef<GuardedIndex> guarded) -> Value {
-    if (places)
-      return r.read(places, window.dimensions, guarded);
+  RankedTensorType valueType = resized(input, window, /*toOutputs=*/true, narrow);
+  // The row-major index of the element at `guarded`.
+  auto indexOf = [&](PoolReader &r, ArrayRef<GuardedIndex> guarded) -> Value {
+    if (inputIndices)
+      return r.read(inputIndices, window.dimensions, guarded);
     Value linear;
     for (int64_t d = 1; d + 1 < rank; ++d) {
       Value index = r.loopIndex(d);
@@ -123,41 +123,41 @@ std::pair<Value, Value> PoolBuilder::firstLargest(Value input, Value places,
           takes = r.math.both(takes, guarded.counts);
           best = r.select(takes, x, best);
           return SmallVector<Value>{roundTo(r.builder, r.loc, best, narrow),
-                                    r.select(takes, placeOf(r, guarded), partial[1])};
+                                    r.select(takes, indexOf(r, guarded), partial[1])};
         });
     return {results[0], results[1]};
   }
   results = build(types, input, [&](PoolReader &r) {
-    Value best, bestPlace;
+    Value best, bestIndex;
     forEachIndex(elements, [&](ArrayRef<int64_t> tap) {
       SmallVector<GuardedIndex> guarded;
       for (auto [dimension, axis, offset] : llvm::zip_equal(window.dimensions, window.axes, tap))
         guarded.push_back(elementOfWindow(r.math, axis, r.loopIndex(dimension), offset));
       Value x = widen(r.builder, r.loc, r.read(input, window.dimensions, guarded));
-      Value place = placeOf(r, guarded), counts = r.counts(guarded);
+      Value index = indexOf(r, guarded), counts = r.counts(guarded);
       if (!best) {
         best = r.select(counts, x, r.number(x.getType(), -kInfinity));
-        bestPlace = place; // clamped: the first element that counts
+        bestIndex = index; // clamped: the first element that counts
         return;
       }
       Value takes = r.math.both(isLarger(r, x, best), counts);
       best = r.select(takes, x, best);
-      bestPlace = r.select(takes, place, bestPlace);
+      bestIndex = r.select(takes, index, bestIndex);
     });
-    return SmallVector<Value>{roundTo(r.builder, r.loc, best, narrow), bestPlace};
+    return SmallVector<Value>{roundTo(r.builder, r.loc, best, narrow), bestIndex};
   });
   return {results[0], results[1]};
 }
 
 Value PoolBuilder::maxGradient(Value cotangent, Value input, const PoolWindow &window,
                                Type element) {
-  Value places;
+  Value inputIndices;
   if (cappedProduct(window.extents(&PoolAxis::mostElements)) > kMostUnrolled)
     // Rows first: the first largest row holds the first largest element.
     for (const PoolWindow &part : separate(window))
-      std::tie(input, places) = firstLargest(input, places, part);
+      std::tie(input, inputIndices) = firstLargest(input, inputIndices, part);
   else
-    std::tie(input, places) = firstLargest(input, places, window);
+    std::tie(input, inputIndices) = firstLargest(input, inputIndices, window);
 
   auto shareOf = [&](PoolReader &r, ArrayRef<Value> candidate) {
     SmallVector<GuardedIndex> windows;
@@ -170,7 +170,7 @@ Value PoolBuilder::maxGradient(Value cotangent, Value input, const PoolWindow &w
     }
     Value own = arith::IndexCastOp::create(r.builder, r.loc, r.builder.getI32Type(), linear);
     Value dy = widen(r.builder, r.loc, r.read(cotangent, window.dimensions, windows));
-    Value chosen = r.read(places, window.dimensions, windows);
+    Value chosen = r.read(inputIndices, window.dimensions, windows);
     Value isOwn = arith::CmpIOp::create(r.builder, r.loc, arith::CmpIPredicate::eq, chosen, own);
     return r.select(r.math.both(isOwn, r.counts(windows)), dy, r.number(dy.getType(), 0));
   };

@@ -21,10 +21,10 @@ struct LowerUnpackInt4 : OpConversionPattern<UnpackInt4Op> {
     auto type = cast<RankedTensorType>(op.getType());
     const bool isUnsigned = type.getElementType().isUnsignedInteger();
     const unsigned rank = type.getRank();
-    SmallVector<AffineExpr> places;
+    SmallVector<AffineExpr> exprs;
     for (unsigned d = 0; d < rank; ++d)
-      places.push_back(rewriter.getAffineDimExpr(d));
-    places.back() = places.back().floorDiv(2);
+      exprs.push_back(rewriter.getAffineDimExpr(d));
+    exprs.back() = exprs.back().floorDiv(2);
     auto body = [&](OpBuilder &b, Location l, ValueRange scalars, ValueRange) {
       Type i8 = b.getI8Type();
       auto constant = [&](int64_t value) -> Value {
@@ -45,7 +45,7 @@ struct LowerUnpackInt4 : OpConversionPattern<UnpackInt4Op> {
     extents.push_back(rewriter.getIndexAttr(op.getExtent()));
     Value empty = tensor::EmptyOp::create(rewriter, loc, extents, rewriter.getI8Type());
     rewriter.replaceOp(op, buildReduction(rewriter, loc, adaptor.getPacked(), empty,
-                                          {AffineMap::get(rank, 0, places, getContext()),
+                                          {AffineMap::get(rank, 0, exprs, getContext()),
                                            rewriter.getMultiDimIdentityMap(rank)},
                                           {}, body)[0]);
     return success();

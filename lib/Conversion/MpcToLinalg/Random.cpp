@@ -13,11 +13,11 @@ using namespace mlir;
 using namespace mpc;
 
 /// Whether dropout keeps the element of the index.
-static Value isKept(OpBuilder &b, Location l, Value place, Value seed, Value call, uint32_t stream,
+static Value isKept(OpBuilder &b, Location l, Value index, Value seed, Value call, uint32_t stream,
                     double rate) {
   Philox philox{b, l};
   Value word = philox.words(
-      {philox.low(place), philox.high(place), philox.constant(stream), philox.low(call)},
+      {philox.low(index), philox.high(index), philox.constant(stream), philox.low(call)},
       {philox.low(seed), philox.high(seed)})[0];
   Value top = arith::ShRUIOp::create(b, l, word, philox.constant(8));
   // top * 2^-24 >= rate, in integers.
@@ -103,9 +103,9 @@ LogicalResult lowerNoise(Op op, typename Op::Adaptor adaptor, ConversionPatternR
                      {pick(0), pick(1), rewriter.getMultiDimIdentityMap(type.getRank())}, {},
                      [&](OpBuilder &b, Location l, ValueRange scalars, ValueRange) {
                        Philox philox{b, l};
-                       Value place = elementIndex(b, l, type.getShape(), {});
+                       Value index = elementIndex(b, l, type.getShape(), {});
                        auto words =
-                           philox.words({philox.low(place), philox.high(place),
+                           philox.words({philox.low(index), philox.high(index),
                                          philox.constant(op.getStream()), philox.low(scalars[1])},
                                         {philox.low(scalars[0]), philox.high(scalars[0])});
                        auto bits = [&](Value word) -> Value {

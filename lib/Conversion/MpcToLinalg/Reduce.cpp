@@ -228,7 +228,7 @@ struct LowerReduce : OpConversionPattern<ReduceOp> {
   }
 };
 
-/// Keeps the value and the place of the first largest element. A NaN is larger than every number,
+/// Keeps the value and the index of the first largest element. A NaN is larger than every number,
 /// as NumPy has it.
 struct LowerArgMax : OpConversionPattern<ArgMaxOp> {
   using OpConversionPattern::OpConversionPattern;
@@ -242,11 +242,11 @@ struct LowerArgMax : OpConversionPattern<ArgMaxOp> {
     int64_t rank = inputType.getRank(), axis = op.getAxis();
     Value lowest = scalarOf(rewriter, loc, wide, -std::numeric_limits<double>::infinity());
     Value best = reductionDestination(rewriter, loc, input, axis, wide, lowest);
-    Value place =
+    Value indices =
         reductionDestination(rewriter, loc, input, axis, i32, scalarOf(rewriter, loc, i32, 0));
     AffineMap kept = dropMap(getContext(), rank, axis);
     SmallVector<Value> results = buildReduction(
-        rewriter, loc, input, {best, place}, {rewriter.getMultiDimIdentityMap(rank), kept, kept},
+        rewriter, loc, input, {best, indices}, {rewriter.getMultiDimIdentityMap(rank), kept, kept},
         axis, [&](OpBuilder &builder, Location nested, ValueRange inputs, ValueRange state) {
           using P = arith::CmpFPredicate;
           Value x = widen(builder, nested, inputs[0]);

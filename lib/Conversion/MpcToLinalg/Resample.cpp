@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Resampling: a parallel op that reads at places from constant tables. A selection along all axes
+// Resampling: a parallel op that reads at indices from constant tables. A selection along all axes
 // is one op; weighted sums are taken along one axis after the other, in float32 until the last.
 #include "Generic.h"
 #include "Patterns.h"
@@ -12,10 +12,10 @@ using namespace mlir;
 using namespace mpc;
 
 static Value indexTable(OpBuilder &builder, Location loc, const ResampleTable &table) {
-  SmallVector<int32_t> places(table.indices.begin(), table.indices.end());
-  auto type = RankedTensorType::get({int64_t(places.size())}, builder.getI32Type());
+  SmallVector<int32_t> entries(table.indices.begin(), table.indices.end());
+  auto type = RankedTensorType::get({int64_t(entries.size())}, builder.getI32Type());
   return arith::ConstantOp::create(builder, loc,
-                                   DenseElementsAttr::get(type, ArrayRef<int32_t>(places)));
+                                   DenseElementsAttr::get(type, ArrayRef<int32_t>(entries)));
 }
 
 static Value weightTable(OpBuilder &builder, Location loc, const ResampleTable &table,
@@ -37,9 +37,9 @@ static Value resample(OpBuilder &builder, Location loc, Value input, ArrayRef<Re
   Type element = type.getElementType();
   auto floating = dyn_cast<FloatType>(element);
   Type wide = floating ? widerOf32(element) : element;
-  SmallVector<Value> places, weights;
+  SmallVector<Value> indexTables, weights;
   for (const ResampleTable &table : tables) {
-    places.push_back(indexTable(builder, loc, table));
+    indexTables.push_back(indexTable(builder, loc, table));
     weights.push_back(table.weights.empty() ? Value() : weightTable(builder, loc, table, wide));
   }
   // The first axes of several may hand wider elements on than the input has.
@@ -64,17 +64,17 @@ static Value resample(OpBuilder &builder, Location loc, Value input, ArrayRef<Re
           for (auto [i, table] : llvm::enumerate(tables)) {
             Value entry = arith::MulIOp::create(b, l, indices[table.axis], constant(table.taps));
             entry = arith::AddIOp::create(b, l, entry, constant(tap));
-            Value place = tensor::ExtractOp::create(b, l, places[i], entry);
-            place = arith::IndexCastOp::create(b, l, b.getIndexType(), place);
+            Value index = tensor::ExtractOp::create(b, l, indexTables[i], entry);
+            index = arith::IndexCastOp::create(b, l, b.getIndexType(), index);
             if (hasGaps(table)) {
               Value here =
-                  arith::CmpIOp::create(b, l, arith::CmpIPredicate::sge, place, constant(0));
+                  arith::CmpIOp::create(b, l, arith::CmpIPredicate::sge, index, constant(0));
               exists = exists ? Value(arith::AndIOp::create(b, l, exists, here)) : here;
-              place = arith::MaxSIOp::create(b, l, place, constant(0));
+              index = arith::MaxSIOp::create(b, l, index, constant(0));
             }
             if (weights[i])
               weight = tensor::ExtractOp::create(b, l, weights[i], entry);
-            indices[table.axis] = place;
+            indices[table.axis] = index;
           }
           Value x = tensor::ExtractOp::create(b, l, input, indices);
           if (!selects)
@@ -112,7 +112,7 @@ struct LowerResample : OpConversionPattern<ResampleOp> {
     Type wide = widerOf32(type.getElementType());
     for (auto [i, table] : llvm::enumerate(tables)) {
       SmallVector<int64_t> shape(tensorTypeOf(value).getShape());
-      shape[table.axis] = table.places();
+      shape[table.axis] = table.outputs();
       bool last = i + 1 == tables.size();
       value = resample(rewriter, op.getLoc(), value, table,
                        RankedTensorType::get(shape, last ? type.getElementType() : wide));

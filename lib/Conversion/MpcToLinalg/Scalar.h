@@ -21,8 +21,8 @@ mlir::Value scalarOf(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type ty
 /// The constant that an element attribute holds, signless.
 mlir::Value scalarOf(mlir::OpBuilder &builder, mlir::Location loc, mlir::Attribute element);
 
-/// What mpc.cast computes. `from` and `to` are the declared element types (with signedness); the
-/// scalar and the result are signless.
+/// Builds mpc.cast of a scalar. `from` and `to` are the declared element types (with signedness);
+/// the scalar and the result are signless.
 mlir::Value castScalar(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value scalar,
                        mlir::Type from, mlir::Type to);
 

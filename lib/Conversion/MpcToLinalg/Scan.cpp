@@ -128,12 +128,12 @@ struct LowerReverse : OpConversionPattern<ReverseOp> {
     Value input = adaptor.getInput();
     auto type = tensorTypeOf(input);
     const int64_t rank = type.getRank(), axis = op.getAxis();
-    SmallVector<AffineExpr> places;
+    SmallVector<AffineExpr> exprs;
     for (int64_t d = 0; d < rank; ++d)
-      places.push_back(d == axis ? type.getDimSize(axis) - 1 - rewriter.getAffineDimExpr(d)
-                                 : rewriter.getAffineDimExpr(d));
+      exprs.push_back(d == axis ? type.getDimSize(axis) - 1 - rewriter.getAffineDimExpr(d)
+                                : rewriter.getAffineDimExpr(d));
     Value empty = emptyFrom(rewriter, op.getLoc(), type, input);
-    SmallVector<AffineMap> maps{AffineMap::get(rank, 0, places, getContext()),
+    SmallVector<AffineMap> maps{AffineMap::get(rank, 0, exprs, getContext()),
                                 rewriter.getMultiDimIdentityMap(rank)};
     rewriter.replaceOp(op, buildReduction(rewriter, op.getLoc(), input, empty, maps, {},
                                           [](OpBuilder &, Location, ValueRange inputs, ValueRange) {

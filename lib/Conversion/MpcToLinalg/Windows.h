@@ -19,7 +19,7 @@ struct IndexMath {
   mlir::Value add(mlir::Value a, int64_t b);
   mlir::Value subtract(mlir::Value a, mlir::Value b);
   mlir::Value multiply(mlir::Value a, int64_t b);
-  /// Of numbers that are not negative.
+  /// Both numbers must not be negative.
   mlir::Value divide(mlir::Value a, int64_t b);
   mlir::Value clamp(mlir::Value a, int64_t low, int64_t high);
   mlir::Value isAtLeast(mlir::Value a, mlir::Value b);
@@ -28,24 +28,25 @@ struct IndexMath {
   mlir::Value both(mlir::Value a, mlir::Value b);
 };
 
-/// A place along an axis: a valid index, and a condition (null when always true) that says whether
-/// it counts.
+/// An index along an axis that is always valid, and a condition (null when always true) that says
+/// whether it counts.
 struct GuardedIndex {
   mlir::Value index, counts;
 };
 
-/// Element `tap` of the window of `place`.
-GuardedIndex elementOfWindow(IndexMath &math, const PoolAxis &axis, mlir::Value place, int64_t tap);
+/// Element `tap` of the window of `output`.
+GuardedIndex elementOfWindow(IndexMath &math, const PoolAxis &axis, mlir::Value output,
+                             int64_t tap);
 /// The same for a number that a loop counts.
-GuardedIndex elementOfWindow(IndexMath &math, const PoolAxis &axis, mlir::Value place,
+GuardedIndex elementOfWindow(IndexMath &math, const PoolAxis &axis, mlir::Value output,
                              mlir::Value tap);
 
 /// The window number `candidate`, of at most axis.mostWindows(), that may hold `element`.
 GuardedIndex windowOfElement(IndexMath &math, const PoolAxis &axis, mlir::Value element,
                              mlir::Value candidate);
 
-/// How many elements the window of `place` has; a constant where all have as many.
-mlir::Value countElements(IndexMath &math, const PoolAxis &axis, mlir::Value place);
+/// How many elements the window of `output` has; a constant where all have as many.
+mlir::Value countElements(IndexMath &math, const PoolAxis &axis, mlir::Value output);
 
 } // namespace mpc
 

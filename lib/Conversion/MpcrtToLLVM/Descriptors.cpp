@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Each field by its place in the C struct.
+// Each field is stored at its offset in the C struct.
 #include "Descriptors.h"
 #include "Emitter.h"
 #include "dialects/mpc/IR/Float8.h"
@@ -248,7 +248,7 @@ template <typename Op> static int32_t flagsOfAttention(Op op) {
 }
 
 #define FIELD(name) MPC_C_FIELD(mpc_rt_attention_t, name)
-/// Of attention or its derivative.
+/// Describes attention or its derivative.
 template <typename Op> static FailureOr<Value> describeAttention(Op op, TablePositions &tables) {
   std::optional<BatchExtent> batch = getExtent(op.getQuery(), 0);
   if (failed(checkExtent(op, batch)))

@@ -7,7 +7,7 @@
 
 namespace mpc {
 
-/// Builds LLVM ops at one place.
+/// Builds LLVM ops at one insertion point.
 struct Emitter {
   mlir::OpBuilder builder;
   mlir::Location loc;

@@ -44,7 +44,7 @@ void HostFunction::readCall() {
   LLVM::StoreOp::create(emit.builder, emit.loc, emit.i32(0), status);
 }
 
-/// What the prologue reads for each argument of the entry.
+/// The prologue reads one value for each argument of the entry.
 FailureOr<SmallVector<Value>> HostFunction::readArguments() {
   SmallVector<Value> values;
   for (BlockArgument argument : entry.getBody().front().getArguments()) {
@@ -122,7 +122,7 @@ void HostFunction::returnFailures(LLVM::LLVMFuncOp function, Value status,
   Type i32 = failing.builder.getI32Type();
   LLVM::ReturnOp::create(failing.builder, loc,
                          LLVM::LoadOp::create(failing.builder, loc, i32, status).getResult());
-  // From the last one on: a split moves what is behind it.
+  // The last marker goes first: a split moves what is behind it.
   for (Operation *marker : llvm::reverse(markers)) {
     Block *block = marker->getBlock();
     Block *rest = block->splitBlock(marker);

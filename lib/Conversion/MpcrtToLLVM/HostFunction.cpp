@@ -227,7 +227,7 @@ LogicalResult HostFunction::lower(Operation *op) {
       .Default([](Operation *other) { return other->emitOpError("has no service"); });
 }
 
-/// What is lowered by itself; of loops, pairs and preparations, these lower what is inside.
+/// The ops that are lowered by themselves; loops, pairs and preparations lower the ops inside.
 SmallVector<Operation *> HostFunction::findCalls() {
   SmallVector<Operation *> calls;
   for (Operation &step : entry.getBody().front().without_terminator())

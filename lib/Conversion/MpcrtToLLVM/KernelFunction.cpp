@@ -58,7 +58,7 @@ static LLVM::LLVMFuncOp lowerHostLoop(func::FuncOp loop) {
                                           llvm::map_to_vector(loop.getArgumentTypes(), lowered));
   auto function = LLVM::LLVMFuncOp::create(before, loop.getLoc(), loop.getSymName(), type,
                                            LLVM::Linkage::Internal);
-  // To have it once is what it is for.
+  // Inlining would copy the code, which is here to stand once.
   function.setNoInline(true);
   Block *block = function.addEntryBlock(before);
   Emitter emit{OpBuilder::atBlockBegin(block), loop.getLoc()};

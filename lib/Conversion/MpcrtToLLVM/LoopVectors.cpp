@@ -43,7 +43,7 @@ static Value repeat(OpBuilder &builder, Location loc, Value value, int64_t lanes
 
 LoopVectors::LoopVectors(scf::ForOp loop, const SmallPtrSetImpl<Operation *> &omitted)
     : loop(loop) {
-  kinds[loop.getInductionVar()] = Kind::Place;
+  kinds[loop.getInductionVar()] = Kind::Index;
   for (Operation &op : loop.getBody()->without_terminator()) {
     if (omitted.contains(&op))
       continue;
@@ -76,7 +76,7 @@ std::optional<LoopVectors::Kind> LoopVectors::classify(Operation &op) const {
     SmallVector<int64_t> strides;
     int64_t offset;
     bool inOrder = llvm::all_of(load.getIndices().drop_back(), is(Kind::Same)) &&
-                   kindOf(load.getIndices().back()) == Kind::Place &&
+                   kindOf(load.getIndices().back()) == Kind::Index &&
                    succeeded(load.getMemRefType().getStridesAndOffset(strides, offset)) &&
                    strides.back() == 1;
     return inOrder ? std::optional(Kind::Other) : std::nullopt;
@@ -86,11 +86,11 @@ std::optional<LoopVectors::Kind> LoopVectors::classify(Operation &op) const {
   if (llvm::all_of(op.getOperands(), is(Kind::Same)))
     return Kind::Same;
   if (isa<arith::AddIOp>(op) && op.getResult(0).getType().isIndex() &&
-      llvm::count_if(op.getOperands(), is(Kind::Place)) == 1 &&
+      llvm::count_if(op.getOperands(), is(Kind::Index)) == 1 &&
       llvm::count_if(op.getOperands(), is(Kind::Same)) == 1)
-    return Kind::Place;
+    return Kind::Index;
   auto isNumber = [](Type type) { return isa<IntegerType, FloatType>(type); };
-  if (llvm::any_of(op.getOperands(), is(Kind::Place)) ||
+  if (llvm::any_of(op.getOperands(), is(Kind::Index)) ||
       !llvm::all_of(op.getOperandTypes(), isNumber) || !llvm::all_of(op.getResultTypes(), isNumber))
     return std::nullopt;
   if (!OpTrait::hasElementwiseMappableTraits(&op) && !isa<LLVM::FMulAddOp>(op))

@@ -27,13 +27,13 @@ public:
   /// How many ops run on vectors.
   int64_t length() const { return vectorOps; }
 
-  /// Of `terms`, those of the iterations from `iteration` on.
+  /// Emits vectors of `terms` for the iterations from `iteration` on.
   llvm::SmallVector<mlir::Value> emit(mlir::OpBuilder &builder, mlir::Value iteration,
                                       int64_t lanes, mlir::ValueRange terms);
 
 private:
-  /// How a value differs between iterations. A place is an index that grows by one.
-  enum class Kind { Same, Place, Other };
+  /// How a value differs between iterations. An index is a number that grows by one.
+  enum class Kind { Same, Index, Other };
   Kind kindOf(mlir::Value value) const;
   std::optional<Kind> classify(mlir::Operation &op) const;
 

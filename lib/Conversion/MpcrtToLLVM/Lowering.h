@@ -53,7 +53,7 @@ void lowerLoopExtremes(mlir::ModuleOp module);
 void populateMemoryPatterns(const mlir::LLVMTypeConverter &converter,
                             mlir::RewritePatternSet &patterns);
 
-/// What an element is in memory: i1 is a byte, bf16 and f16 are 16 bits, integers have no sign.
+/// The type of an element in memory: i1 is a byte, bf16 and f16 are 16 bits, integers have no sign.
 mlir::Type storageType(mlir::Type element);
 
 /// Gives each loop marked mpcrt.independent an access group that its loads and stores carry.

@@ -128,7 +128,7 @@ struct LoadPattern : Pattern<memref::LoadOp> {
   }
 };
 
-/// Of neighbouring elements, none of them i1.
+/// The elements are neighbours, and none of them is i1.
 struct VectorLoadPattern : Pattern<vector::LoadOp> {
   using Pattern::Pattern;
   LogicalResult matchAndRewrite(vector::LoadOp op, OpAdaptor adaptor,

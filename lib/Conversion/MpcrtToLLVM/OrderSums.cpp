@@ -47,7 +47,7 @@ public:
 private:
   void makeBuffers();
   void fill(OpBuilder &b, Value begin, Value count);
-  Sums readBuffers(OpBuilder &b, Value place, int64_t lanes);
+  Sums readBuffers(OpBuilder &b, Value index, int64_t lanes);
   Sums sumKnown(OpBuilder &b, int64_t length);
   void sumUnknown(OpBuilder &b);
 
@@ -123,13 +123,13 @@ void OrderedSum::fill(OpBuilder &b, Value begin, Value count) {
                             store.getInductionVar());
 }
 
-Sums OrderedSum::readBuffers(OpBuilder &b, Value place, int64_t lanes) {
+Sums OrderedSum::readBuffers(OpBuilder &b, Value index, int64_t lanes) {
   return llvm::map_to_vector(buffers, [&](Value buffer) -> Value {
     if (lanes == 1)
-      return memref::LoadOp::create(b, loc, buffer, place);
+      return memref::LoadOp::create(b, loc, buffer, index);
     Type element = cast<MemRefType>(buffer.getType()).getElementType();
     return vector::LoadOp::create(b, loc, cast<VectorType>(vectorOf(element, lanes)), buffer,
-                                  place);
+                                  index);
   });
 }
 
@@ -142,8 +142,8 @@ Sums OrderedSum::sumKnown(OpBuilder &b, int64_t length) {
   LoopVectors body(loop, omitted);
   const int64_t copies = vectors + length % step / lanes + llvm::popcount<uint64_t>(length % lanes);
   if (body.arePossible() && body.length() <= kLongBody && body.length() * copies <= kLongCode) {
-    auto inVectors = [&](OpBuilder &builder, Value place, int64_t count) {
-      return body.emit(builder, place, count, summands);
+    auto inVectors = [&](OpBuilder &builder, Value index, int64_t count) {
+      return body.emit(builder, index, count, summands);
     };
     Value end = emit.advance(b, begin, length / step * step);
     SmallVector<Sums> sums =
@@ -151,15 +151,15 @@ Sums OrderedSum::sumKnown(OpBuilder &b, int64_t length) {
     return emit.finish(b, std::move(sums), lanes, end, length % step, inVectors);
   }
   makeBuffers();
-  auto read = [&](OpBuilder &builder, Value place, int64_t count) {
-    return readBuffers(builder, place, count);
+  auto read = [&](OpBuilder &builder, Value index, int64_t count) {
+    return readBuffers(builder, index, count);
   };
   const int64_t last = length % kBuffered;
   Value end = emit.advance(b, begin, length - last);
   SmallVector<Sums> sums =
       emit.repeat(b, begin, end, kBuffered, emit.neutral(b, vectors, lanes),
-                  [&](OpBuilder &inner, Value place, SmallVector<Sums> before) {
-                    fill(inner, place, emit.constant(inner, kBuffered));
+                  [&](OpBuilder &inner, Value index, SmallVector<Sums> before) {
+                    fill(inner, index, emit.constant(inner, kBuffered));
                     return emit.accumulate(inner, std::move(before), lanes, emit.constant(inner, 0),
                                            emit.constant(inner, kBuffered), read);
                   });
@@ -170,7 +170,7 @@ Sums OrderedSum::sumKnown(OpBuilder &b, int64_t length) {
   return emit.finish(b, std::move(sums), lanes, whole, last % step, read);
 }
 
-/// What fills no vector of `kLanes` stays in the loop.
+/// The iterations that fill no vector of `kLanes` stay in the loop.
 void OrderedSum::sumUnknown(OpBuilder &b) {
   SumLanes emit(combiners, loc);
   Value begin = loop.getLowerBound(), zero = emit.constant(b, 0);
@@ -181,22 +181,22 @@ void OrderedSum::sumUnknown(OpBuilder &b) {
   SmallVector<Sums> sums = emit.neutral(b, kVectors, kLanes);
   LoopVectors body(loop, omitted);
   if (body.arePossible() && body.length() <= kLongBody) {
-    auto inVectors = [&](OpBuilder &builder, Value place, int64_t count) {
-      return body.emit(builder, place, count, summands);
+    auto inVectors = [&](OpBuilder &builder, Value index, int64_t count) {
+      return body.emit(builder, index, count, summands);
     };
     sums = emit.accumulate(b, std::move(sums), kLanes, begin, end, inVectors);
     sums = emit.accumulate(b, {emit.foldVectors(b, std::move(sums))}, kLanes, end, last, inVectors);
   } else {
     makeBuffers();
-    auto read = [&](OpBuilder &builder, Value place, int64_t count) {
-      return readBuffers(builder, place, count);
+    auto read = [&](OpBuilder &builder, Value index, int64_t count) {
+      return readBuffers(builder, index, count);
     };
     sums = emit.repeat(b, begin, end, kBuffered, std::move(sums),
-                       [&](OpBuilder &inner, Value place, SmallVector<Sums> before) {
-                         Value left = arith::SubIOp::create(inner, loc, end, place);
+                       [&](OpBuilder &inner, Value index, SmallVector<Sums> before) {
+                         Value left = arith::SubIOp::create(inner, loc, end, index);
                          Value count = arith::MinUIOp::create(inner, loc, left,
                                                               emit.constant(inner, kBuffered));
-                         fill(inner, place, count);
+                         fill(inner, index, count);
                          return emit.accumulate(inner, std::move(before), kLanes,
                                                 emit.constant(inner, 0), count, read);
                        });

@@ -40,7 +40,7 @@ static bool isPassable(Value value) {
          type.isSignlessInteger(32) || type.isSignlessInteger(64);
 }
 
-/// What the loop uses from outside, its bounds included.
+/// The values that the loop uses from outside, its bounds included.
 static llvm::SetVector<Value> capturedBy(scf::ForOp loop) {
   llvm::SetVector<Value> captured(loop->operand_begin(), loop->operand_end());
   getUsedValuesDefinedAbove(loop.getRegion(), captured);
@@ -82,7 +82,7 @@ static bool areInterchangeable(Value lhs, Value rhs) {
          constant == otherConstant;
 }
 
-/// What `other` has for each of the values that `loop` uses from outside; nothing unless the loops
+/// The values of `other` in place of those that `loop` uses from outside; nothing unless the loops
 /// are equal but for those.
 static std::optional<SmallVector<Value>> match(scf::ForOp loop, ArrayRef<Value> captured,
                                                scf::ForOp other) {

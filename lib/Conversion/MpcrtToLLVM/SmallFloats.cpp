@@ -155,7 +155,8 @@ static Value floatToBfloat(Bits k, Value value, NarrowNaNs &narrowNaNs) {
   return arith::BitcastOp::create(k.b, k.loc, k.b.getBF16Type(), narrow);
 }
 
-/// As float16, with the format's own numbers of bits. Only products read it again.
+/// Converts like the one to float16, with the format's own numbers of bits. Only products read it
+/// again.
 static Value floatToFloat8(Bits k, Value value, FloatType type) {
   using P = arith::CmpIPredicate;
   const bool hasInfinity = isa<Float8E5M2Type>(type);

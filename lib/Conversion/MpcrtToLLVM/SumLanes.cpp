@@ -12,10 +12,10 @@ Value SumLanes::roundDown(OpBuilder &b, Value value, int64_t number) const {
   return arith::MulIOp::create(b, loc, quotient, constant(b, number));
 }
 
-Value SumLanes::advance(OpBuilder &b, Value place, int64_t number) const {
-  if (auto known = getConstantIntValue(place))
+Value SumLanes::advance(OpBuilder &b, Value index, int64_t number) const {
+  if (auto known = getConstantIntValue(index))
     return constant(b, *known + number);
-  return number ? arith::AddIOp::create(b, loc, place, constant(b, number)) : place;
+  return number ? arith::AddIOp::create(b, loc, index, constant(b, number)) : index;
 }
 
 Sums SumLanes::combine(OpBuilder &b, ValueRange before, ValueRange after) const {
@@ -36,7 +36,8 @@ SmallVector<Sums> SumLanes::neutral(OpBuilder &b, int64_t vectors, int64_t lanes
   Sums values;
   for (Operation *combiner : combiners) {
     TypedAttr number = *arith::getNeutralElement(combiner);
-    // Not 0, which makes another number of -0, so that LLVM would have to add it.
+    // Adding 0 would make another number of -0, so that LLVM would have to do it; -0 changes
+    // nothing.
     if (auto sum = dyn_cast<arith::AddFOp>(combiner))
       number = b.getFloatAttr(sum.getType(), -0.0);
     if (lanes > 1)
@@ -76,10 +77,10 @@ SmallVector<Sums> SumLanes::accumulate(OpBuilder &b, SmallVector<Sums> sums, int
                                        Value begin, Value end, Terms terms) const {
   const int64_t step = int64_t(sums.size()) * lanes;
   return repeat(b, begin, end, step, std::move(sums),
-                [&](OpBuilder &inner, Value place, SmallVector<Sums> before) {
+                [&](OpBuilder &inner, Value index, SmallVector<Sums> before) {
                   for (auto [i, sum] : llvm::enumerate(before))
                     sum = combine(inner, sum,
-                                  terms(inner, advance(inner, place, int64_t(i) * lanes), lanes));
+                                  terms(inner, advance(inner, index, int64_t(i) * lanes), lanes));
                   return before;
                 });
 }
@@ -94,7 +95,7 @@ Sums SumLanes::foldVectors(OpBuilder &b, SmallVector<Sums> sums) const {
   return sums[0];
 }
 
-Sums SumLanes::foldLanes(OpBuilder &b, Sums sums, int64_t lanes, Value place, int64_t left,
+Sums SumLanes::foldLanes(OpBuilder &b, Sums sums, int64_t lanes, Value index, int64_t left,
                          Terms terms) const {
   for (int64_t width = lanes / 2; width > 0; width /= 2) {
     Sums low, high;
@@ -104,18 +105,18 @@ Sums SumLanes::foldLanes(OpBuilder &b, Sums sums, int64_t lanes, Value place, in
     }
     sums = combine(b, low, high);
     if (left & width) {
-      sums = combine(b, sums, terms(b, place, width));
-      place = advance(b, place, width);
+      sums = combine(b, sums, terms(b, index, width));
+      index = advance(b, index, width);
     }
   }
   return sums;
 }
 
-Sums SumLanes::finish(OpBuilder &b, SmallVector<Sums> sums, int64_t lanes, Value place,
+Sums SumLanes::finish(OpBuilder &b, SmallVector<Sums> sums, int64_t lanes, Value index,
                       int64_t left, Terms terms) const {
   for (int64_t i = 0; i < left / lanes; ++i) {
-    sums[i] = combine(b, sums[i], terms(b, place, lanes));
-    place = advance(b, place, lanes);
+    sums[i] = combine(b, sums[i], terms(b, index, lanes));
+    index = advance(b, index, lanes);
   }
-  return foldLanes(b, foldVectors(b, std::move(sums)), lanes, place, left % lanes, terms);
+  return foldLanes(b, foldVectors(b, std::move(sums)), lanes, index, left % lanes, terms);
 }

@@ -10,8 +10,8 @@ namespace mpc {
 
 /// One value for each of the sums that are made side by side (of which some may be extremes).
 using Sums = llvm::SmallVector<mlir::Value>;
-/// The terms from some place on: vectors of so many lanes, scalars for one.
-using Terms = llvm::function_ref<Sums(mlir::OpBuilder &, mlir::Value place, int64_t lanes)>;
+/// The terms from some index on: vectors of so many lanes, scalars for one.
+using Terms = llvm::function_ref<Sums(mlir::OpBuilder &, mlir::Value index, int64_t lanes)>;
 
 /// Emits code. Vectors of `lanes` lanes each; `sums` has the lanes of one vector more than once.
 class SumLanes {
@@ -25,14 +25,14 @@ public:
   }
   /// The largest multiple of `number` that is not larger.
   mlir::Value roundDown(mlir::OpBuilder &b, mlir::Value value, int64_t number) const;
-  mlir::Value advance(mlir::OpBuilder &b, mlir::Value place, int64_t number) const;
+  mlir::Value advance(mlir::OpBuilder &b, mlir::Value index, int64_t number) const;
 
   Sums combine(mlir::OpBuilder &b, mlir::ValueRange before, mlir::ValueRange after) const;
 
-  /// What changes no sum, in so many vectors.
+  /// The values that change no sum, in so many vectors.
   llvm::SmallVector<Sums> neutral(mlir::OpBuilder &b, int64_t vectors, int64_t lanes) const;
 
-  using Iteration = llvm::function_ref<llvm::SmallVector<Sums>(mlir::OpBuilder &, mlir::Value place,
+  using Iteration = llvm::function_ref<llvm::SmallVector<Sums>(mlir::OpBuilder &, mlir::Value index,
                                                                llvm::SmallVector<Sums> sums)>;
   /// A loop that carries the sums; none where it would run once.
   llvm::SmallVector<Sums> repeat(mlir::OpBuilder &b, mlir::Value begin, mlir::Value end,
@@ -47,13 +47,13 @@ public:
   /// One vector of several.
   Sums foldVectors(mlir::OpBuilder &b, llvm::SmallVector<Sums> sums) const;
 
-  /// Scalars, with the `left` terms from `place` on, fewer than lanes. Halves of the lanes are
+  /// Scalars, with the `left` terms from `index` on, fewer than lanes. Halves of the lanes are
   /// added to each other until one is left; terms join as soon as they are as many.
-  Sums foldLanes(mlir::OpBuilder &b, Sums sums, int64_t lanes, mlir::Value place, int64_t left,
+  Sums foldLanes(mlir::OpBuilder &b, Sums sums, int64_t lanes, mlir::Value index, int64_t left,
                  Terms terms) const;
 
-  /// Scalars, with the `left` terms from `place` on, fewer than all lanes.
-  Sums finish(mlir::OpBuilder &b, llvm::SmallVector<Sums> sums, int64_t lanes, mlir::Value place,
+  /// Scalars, with the `left` terms from `index` on, fewer than all lanes.
+  Sums finish(mlir::OpBuilder &b, llvm::SmallVector<Sums> sums, int64_t lanes, mlir::Value index,
               int64_t left, Terms terms) const;
 
 private:

@@ -33,7 +33,8 @@ namespace {
   _exit(image.empty() ? 1 : 0);
 }
 
-/// What the layout of a file can add to its data: headers of groups, datasets and attributes.
+/// The most that the layout of a file can add to its data: headers of groups, datasets and
+/// attributes.
 uint64_t maxImageBytes(const Hdf5Content &content) {
   uint64_t bytes = uint64_t(1) << 20;
   for (const auto &[path, tensor] : content.datasets)

@@ -1,29 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "DotProductAttention.h"
+#include "PositionMasks.h"
 
 namespace mpc::keras {
 
 using mlir::Value;
-
-static Value makePlaceMask(ValueBuilder &b, int64_t targets, int64_t sources,
-                           llvm::function_ref<bool(int64_t, int64_t)> visible) {
-  llvm::SmallVector<bool> mask;
-  for (int64_t target = 0; target < targets; ++target)
-    for (int64_t source = 0; source < sources; ++source)
-      mask.push_back(visible(target, source));
-  return b.makeMask({1, targets, sources}, mask);
-}
-
-Value makeCausalMask(ValueBuilder &b, int64_t targets, int64_t sources) {
-  return makePlaceMask(b, targets, sources,
-                       [](int64_t target, int64_t source) { return source <= target; });
-}
-
-Value makeWindowMask(ValueBuilder &b, int64_t targets, int64_t sources, int64_t window) {
-  return makePlaceMask(b, targets, sources, [&](int64_t target, int64_t source) {
-    return std::abs(target - source) < window;
-  });
-}
 
 Value makeAnd(ValueBuilder &b, Value lhs, Value rhs) {
   if (!lhs || !rhs)

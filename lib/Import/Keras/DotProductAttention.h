@@ -20,10 +20,6 @@ struct DotProductAttention {
   mlir::Value build(ValueBuilder &b) const;
 };
 
-/// Constant [1, targets, sources]: true where a target may see a source, that is at or before it.
-mlir::Value makeCausalMask(ValueBuilder &b, int64_t targets, int64_t sources);
-/// Constant [1, targets, sources]: true where both are less than `window` apart.
-mlir::Value makeWindowMask(ValueBuilder &b, int64_t targets, int64_t sources, int64_t window);
 /// Either mask where the other is null, else both.
 mlir::Value makeAnd(ValueBuilder &b, mlir::Value lhs, mlir::Value rhs);
 /// `value` with each head of dimension 2 repeated `times` times in place.

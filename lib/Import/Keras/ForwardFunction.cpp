@@ -65,4 +65,14 @@ void ForwardFunction::addLossTerm(
   lossTerms.push_back(op.getResult(0));
 }
 
+bool ForwardFunction::addMetric(llvm::StringRef path, llvm::StringRef name, Value input) {
+  if (llvm::any_of(addedMetrics, [&](const AddedMetric &other) {
+        return other.name == name && other.path != path;
+      }))
+    return false;
+  addLossTerm(path, "AddMetric", input);
+  addedMetrics.push_back({path.str(), name.str(), lossTerms.pop_back_val()});
+  return true;
+}
+
 } // namespace mpc::keras

@@ -16,6 +16,7 @@
 #include "llvm/ADT/STLFunctionalExtras.h"
 
 #include <string>
+#include <vector>
 
 namespace mpc::keras {
 
@@ -55,6 +56,10 @@ public:
       llvm::StringRef path, llvm::StringRef kind, mlir::Value input,
       llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Location, mlir::Value)> compute = {});
 
+  /// Training and evaluation report the mean of all elements of `input` under `name`, of which a
+  /// layer that is called twice has one. False where another layer has the name.
+  bool addMetric(llvm::StringRef path, llvm::StringRef name, mlir::Value input);
+
   /// Gives the function its arguments in their order, its results and the module its variables.
   mlir::OwningOpRef<mlir::ModuleOp> finish(VariableTable &variables,
                                            llvm::ArrayRef<mlir::Value> outputs);
@@ -62,6 +67,11 @@ public:
   mlir::OpBuilder builder;       ///< at the end of the body
   const mlir::Location location; ///< of what belongs to no layer
   llvm::SmallVector<mlir::Value> lossTerms;
+  struct AddedMetric {
+    std::string path, name;
+    mlir::Value values;
+  };
+  std::vector<AddedMetric> addedMetrics;
   /// What TensorFlow's functions of shapes gave.
   SymbolicIntegerTable symbolicIntegers;
 

@@ -2,6 +2,7 @@
 // The signature of @forward, once its body is done, and the declarations of what it reads.
 #include "ForwardFunction.h"
 #include "VariableTable.h"
+#include "dialects/mpc/IR/AddedMetric.h"
 
 namespace mpc::keras {
 
@@ -59,6 +60,10 @@ void ForwardFunction::addResults(Results &results, const VariableTable &variable
   for (const auto &[index, term] : llvm::enumerate(lossTerms))
     results.add(term, {results.name("loss_term" + llvm::Twine(index)),
                        results.flag(MpcDialect::kLossTermAttr)});
+  for (const auto &[index, metric] : llvm::enumerate(addedMetrics))
+    results.add(metric.values,
+                {results.name("added_metric" + llvm::Twine(index)),
+                 builder.getNamedAttr(kAddedMetricAttr, builder.getStringAttr(metric.name))});
   // Losses and metrics leave out what the mask of an output leaves out (keras/src/losses/loss.py).
   for (const auto &[index, output] : llvm::enumerate(outputs))
     if (Value mask = masks.lookup(output))

@@ -2,8 +2,8 @@
 #include "ModelInputs.h"
 
 #include "Dtype.h"
-#include "LayerRegistry.h"
 #include "Objects.h"
+#include "Padding.h"
 #include "Shape.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -31,36 +31,6 @@ bool saysStateful(const llvm::json::Object &config, unsigned depth = 0) {
 bool hasStatefulLayer(const ModelConfig &model) {
   return llvm::any_of(model.layers, [](const LayerConfig &layer) {
     return layer.model ? hasStatefulLayer(*layer.model) : saysStateful(layer.config);
-  });
-}
-
-bool makesMask(const LayerConfig &layer) {
-  return layer.className == "Masking" || (layer.className == "Embedding" &&
-                                          readFlag(layer.config.get("mask_zero")).value_or(false));
-}
-
-/// Whether the model has a layer that makes masks.
-bool hasMasks(const ModelConfig &model) {
-  return llvm::any_of(model.layers, [](const LayerConfig &layer) {
-    return layer.model ? hasMasks(*layer.model) : makesMask(layer);
-  });
-}
-
-/// Whether masked steps behind the others change no result: every layer that sees steps leaves
-/// them out, or computes each by itself.
-bool leavesMaskedStepsOut(const ModelConfig &model) {
-  return llvm::all_of(model.layers, [](const LayerConfig &layer) {
-    if (layer.model)
-      return leavesMaskedStepsOut(*layer.model);
-    if (llvm::is_contained({"Add", "Average", "Bidirectional", "GRU", "GlobalAveragePooling1D",
-                            "InputLayer", "LSTM", "Maximum", "Minimum", "Multiply", "RNN",
-                            "SimpleRNN", "Subtract"},
-                           layer.className))
-      return true;
-    if (layer.className == "GroupNormalization" || layer.className == "Softmax")
-      return false; // over the steps, too
-    const LayerEntry *entry = findLayer(layer);
-    return makesMask(layer) || (entry && entry->masking == Masking::PassesOn);
   });
 }
 
@@ -177,7 +147,7 @@ bool ModelInputs::closeShape(llvm::StringRef path, llvm::StringRef name,
                    "; only the batch may be unknown in a compiled model: say the other extents, "
                    "for example --input-shape=" +
                    name + ":" + example +
-                   (masksCoverPadding
+                   (masksCoverPadding(model)
                         ? ", and pad shorter sequences to it, with what the model masks"
                         : "; results for padded sequences are others than Keras gives without") +
                    others);
@@ -186,8 +156,8 @@ bool ModelInputs::closeShape(llvm::StringRef path, llvm::StringRef name,
 
 ModelInputs::ModelInputs(const ModelConfig &model, const ImportOptions &options,
                          ForwardFunction &forward, ImportReport &report)
-    : options(options), forward(forward), report(report), keepsBatch(hasStatefulLayer(model)),
-      masksCoverPadding(hasMasks(model) && leavesMaskedStepsOut(model)) {
+    : model(model), options(options), forward(forward), report(report),
+      keepsBatch(hasStatefulLayer(model)) {
   if (model.inputs.kind == Argument::Kind::Dict)
     for (const auto &[key, input] : llvm::zip_equal(model.inputs.keys, model.inputs.items))
       if (input.kind == Argument::Kind::Tensor)

@@ -36,13 +36,12 @@ private:
   mlir::Value makeInputLayer(const LayerConfig &layer, llvm::StringRef path, mlir::Value value,
                              mlir::Type elementType, llvm::StringRef dtype);
 
+  const ModelConfig &model;
   const ImportOptions &options;
   ForwardFunction &forward;
   ImportReport &report;
   /// Inputs keep a batch that the file fixes: some layer is stateful.
   const bool keepsBatch;
-  /// Results for padded sequences are those without padding.
-  const bool masksCoverPadding;
   /// Where the model's inputs are a dictionary, by which Keras is fed: layers to keys.
   llvm::StringMap<std::string> keys;
   std::set<std::string> closed; ///< names in options.inputShapes that inputs have

@@ -11,7 +11,7 @@ ScanOp GraphImporter::importScan(
     llvm::StringRef path, llvm::ArrayRef<Value> inits, llvm::ArrayRef<Value> scanned, bool reverse,
     bool isRandom,
     llvm::function_ref<bool(ScanBuilder &scan, Values &next, Values &stacked)> step) {
-  const size_t terms = forward.lossTerms.size();
+  const size_t terms = forward.lossTerms.size(), metrics = forward.addedMetrics.size();
   const Values before = llvm::map_to_vector(variables.getAll(),
                                             [](const ModelVariable &v) { return v.getCurrent(); });
   mlir::Location loc = mlir::NameLoc::get(forward.builder.getStringAttr(path));
@@ -21,6 +21,12 @@ ScanOp GraphImporter::importScan(
   if (!step(scan, next, stacked)) {
     scan.abandon();
     return {};
+  }
+  while (forward.addedMetrics.size() > metrics) {
+    const ForwardFunction::AddedMetric &metric = forward.addedMetrics.back();
+    report.warn(metric.path + ": the metric '" + metric.name +
+                "' of each step is left out: training and evaluation do not show it");
+    forward.addedMetrics.pop_back();
   }
   // Loss terms of a step, as results of one element; each counts as often as there are steps.
   const size_t outputCount = stacked.size();

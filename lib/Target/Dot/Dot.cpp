@@ -95,17 +95,30 @@ void mpc::exportDot(ModuleOp module, llvm::raw_ostream &os) {
 }
 
 void mpc::registerExportDot(std::function<void(DialectRegistry &)> extend) {
-  static TranslateFromMLIRRegistration registration(
-      "export-dot", "write the module's functions as a Graphviz graph",
-      [](Operation *op, llvm::raw_ostream &os) -> LogicalResult {
-        auto module = dyn_cast<ModuleOp>(op);
-        if (!module)
-          return op->emitError("expected a module");
-        exportDot(module, os);
-        return success();
-      },
-      [extend = std::move(extend)](DialectRegistry &registry) {
-        registerAllDialects(registry);
-        extend(registry);
-      });
+  auto addDialects = [extend = std::move(extend)](DialectRegistry &registry) {
+    registerAllDialects(registry);
+    extend(registry);
+  };
+  using Export = LogicalResult (*)(ModuleOp, llvm::raw_ostream &);
+  auto of = [](Export exportModule) {
+    return [exportModule](Operation *op, llvm::raw_ostream &os) -> LogicalResult {
+      if (auto module = dyn_cast<ModuleOp>(op))
+        return exportModule(module, os);
+      return op->emitError("expected a module");
+    };
+  };
+  auto ops = [](ModuleOp module, llvm::raw_ostream &os) {
+    exportDot(module, os);
+    return success();
+  };
+  static TranslateFromMLIRRegistration byOp(
+      "export-dot",
+      "write the module's functions as a Graphviz graph, a node per op (=ops) or a "
+      "node per layer (=layers)",
+      of(ops), addDialects);
+  static TranslateFromMLIRRegistration byLayer(
+      "export-dot-layers", "the same as --export-dot=layers", of(exportLayersDot), addDialects);
+  static TranslateFromMLIRRegistration picture(
+      "export-svg", "write a picture of the layers as SVG, to standard output or =FILE",
+      of(exportLayersSvg), addDialects);
 }

@@ -72,8 +72,8 @@ public:
   }
 
   mpc_rt_status_t runRows(const RowLoop &loop) override {
-    // Of each thread: a micro-kernel computes as many at a time. If there are no more, threads
-    // share large products by columns.
+    // Each thread gets this number of rows, since a micro-kernel computes as many at a time. If
+    // there are no more rows, threads share large products by columns.
     constexpr int64_t fewestRows = 8, largeProducts = 1 << 21;
     const bool isShared = team.threads() == 1 || loop.count > fewestRows;
     if (ThreadTeam::insideRegion() ||
@@ -126,7 +126,7 @@ public:
                     : convolver->convolve(descriptor, call.lhs, call.rhs, call.bias, call.out,
                                           call.batch);
   }
-  // By the micro-kernels, or by loops where there are none.
+  // Micro-kernels compute attention, or loops where there are none.
   mpc_rt_status_t attend(const mpc_rt_attention_t &descriptor,
                          const mpc_rt_attend_call_t &call) override {
     Attention shape;

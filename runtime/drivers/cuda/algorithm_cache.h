@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What cuBLASLt chose for each product, kept on disk, so that its heuristic is asked once per shape
-// and not once per process.
+// The algorithms that cuBLASLt chose for each product. They are kept on disk, so that its heuristic
+// is asked once per shape and not once per process.
 #ifndef MPC_RUNTIME_DRIVERS_CUDA_ALGORITHM_CACHE_H
 #define MPC_RUNTIME_DRIVERS_CUDA_ALGORITHM_CACHE_H
 

@@ -13,7 +13,8 @@
 namespace mpc::rt::cuda {
 namespace {
 
-// Of the scores of the samples that are computed together; of one sample there may be more.
+// Samples are computed together while their scores take no more than this; a single sample may take
+// more.
 constexpr int64_t mostScoreBytes = int64_t{128} << 20;
 constexpr uint64_t scorePartAlignment = 256;
 
@@ -61,20 +62,20 @@ AttentionGradientOperands from(const Attention &a, AttentionGradientOperands o, 
 struct HeadCopies {
   HeadCopies(const Attention &a, uint8_t *begin) : end(begin), a(a) {}
 
-  // Where the copy of [samples, count, heads, width] will be.
-  const void *add(const void *places, int64_t count, int64_t width) {
+  // Returns where the copy of [samples, count, heads, width] will be.
+  const void *add(const void *operand, int64_t count, int64_t width) {
     if (a.heads == 1)
-      return places;
+      return operand;
     void *copy = reserve(count, width);
-    exchanged.parts[parts++] = {places, copy, count, a.heads, width, elements(count, width)};
+    exchanged.parts[parts++] = {operand, copy, count, a.heads, width, elements(count, width)};
     return copy;
   }
-  // Where to put what is copied to [samples, count, heads, width].
-  void *addResult(void *places, int64_t count, int64_t width) {
+  // Returns where to write a result that is then copied to [samples, count, heads, width].
+  void *addResult(void *operand, int64_t count, int64_t width) {
     if (a.heads == 1)
-      return places;
+      return operand;
     void *result = reserve(count, width);
-    exchanged.parts[parts++] = {result, places, a.heads, count, width, elements(count, width)};
+    exchanged.parts[parts++] = {result, operand, a.heads, count, width, elements(count, width)};
     return result;
   }
 
@@ -218,7 +219,7 @@ mpc_rt_status_t Attender::byProducts(const Call &call, const AttentionGradientOp
   return exchange(a, results.exchanged);
 }
 
-// What no GPU computes as one call; null where one does.
+// No GPU computes attention with this as one call; null where one does.
 static const char *refusalOf(const mpc_rt_attention_t &descriptor) {
   if (descriptor.flags & MPC_RT_ATTENTION_MASK)
     return "a mask";

@@ -32,7 +32,7 @@ private:
     uint32_t id;
     const char *layer;
   };
-  // The products of a head: operands and results by their places below.
+  // The products of a head: operands and results by their numbers below.
   enum Product {
     scoresOf,
     valuesOf,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// cuDNN orders dimensions as samples, heads, places, width, and multiplies the last two.
+// cuDNN orders dimensions as samples, heads, length, width, and multiplies the last two.
 #include "runtime/drivers/cuda/attention_graph.h"
 
 namespace mpc::rt::cuda::dnn {
@@ -38,12 +38,12 @@ public:
     made.finalize(t);
     return t;
   }
-  // [batch, places, heads, width] in memory.
-  Descriptor places(int64_t id, int64_t count, int64_t width) {
+  // [batch, length, heads, width] in memory.
+  Descriptor sequence(int64_t id, int64_t count, int64_t width) {
     return tensor(id, type, {a.batch, a.heads, count, width},
                   {count * a.heads * width, width, a.heads * width, 1});
   }
-  Descriptor transposedPlaces(int64_t id, int64_t count, int64_t width) {
+  Descriptor transposedSequence(int64_t id, int64_t count, int64_t width) {
     return tensor(id, type, {a.batch, a.heads, width, count},
                   {count * a.heads * width, width, 1, a.heads * width});
   }
@@ -59,8 +59,8 @@ public:
   Descriptor virtualScores(DataType dataType = float32) {
     return virtualOf({a.batch, a.heads, a.targets, a.sources}, dataType);
   }
-  Descriptor virtualPlaces(int64_t count, int64_t width) {
-    return places(nextVirtual++, count, width);
+  Descriptor virtualSequence(int64_t count, int64_t width) {
+    return sequence(nextVirtual++, count, width);
   }
   // Scores with sources before targets, as operands of a product.
   Descriptor virtualTransposed() {
@@ -77,7 +77,7 @@ public:
         .finalize(kind);
     return operate(kind, x, b, y, predicate);
   }
-  // The place along a dimension, for each element of x.
+  // The index along a dimension, for each element of x.
   Descriptor index(Descriptor x, int64_t axis) {
     Descriptor kind = made.make(pointwiseDescriptor), y = virtualScores(int32);
     made.set(kind, pointwiseKind, typePointwiseMode, generateIndex)
@@ -175,9 +175,9 @@ bool isOfGraph(const Attention &a) {
 
 Descriptor describeAttention(Descriptions &made, Handle handle, const Attention &a) {
   AttentionBuilder build(made, a);
-  Descriptor scores =
-      build.product(build.places(attendedQuery, a.targets, a.width),
-                    build.transposedPlaces(attendedKey, a.sources, a.width), build.virtualScores());
+  Descriptor scores = build.product(build.sequence(attendedQuery, a.targets, a.width),
+                                    build.transposedSequence(attendedKey, a.sources, a.width),
+                                    build.virtualScores());
   scores = build.masked(build.scaled(scores, build.scalar(attentionScale)));
   Descriptor top = build.reduce(maximum, scores, build.virtualRow());
   Descriptor weights = build.pointwise(subtract, scores, top, build.virtualScores());
@@ -186,21 +186,21 @@ Descriptor describeAttention(Descriptions &made, Handle handle, const Attention 
   Descriptor logTotal = build.pointwise(logarithm, total, nullptr, build.virtualRow());
   build.pointwise(add, top, logTotal, build.row(attentionLogSums));
   weights = build.pointwise(divide, weights, total, build.virtualScores(build.elementType()));
-  build.product(weights, build.places(attendedValue, a.sources, a.valueWidth),
-                build.places(attended, a.targets, a.valueWidth));
+  build.product(weights, build.sequence(attendedValue, a.sources, a.valueWidth),
+                build.sequence(attended, a.targets, a.valueWidth));
   return build.graph(handle);
 }
 
 Descriptor describeAttentionGradient(Descriptions &made, Handle handle, const Attention &a) {
   AttentionBuilder build(made, a);
-  Descriptor query = build.places(attendedQuery, a.targets, a.width);
-  Descriptor key = build.transposedPlaces(attendedKey, a.sources, a.width);
-  Descriptor cotangent = build.places(attendedCotangent, a.targets, a.valueWidth);
+  Descriptor query = build.sequence(attendedQuery, a.targets, a.width);
+  Descriptor key = build.transposedSequence(attendedKey, a.sources, a.width);
+  Descriptor cotangent = build.sequence(attendedCotangent, a.targets, a.valueWidth);
   Descriptor scale = build.scalar(attentionScale);
 
-  // What the softmax's derivative takes from each row: the cotangent times the result, summed.
+  // The softmax's derivative subtracts this from each row: the cotangent times the result, summed.
   Descriptor sums =
-      build.pointwise(multiply, cotangent, build.places(attended, a.targets, a.valueWidth),
+      build.pointwise(multiply, cotangent, build.sequence(attended, a.targets, a.valueWidth),
                       build.virtualOf({a.batch, a.heads, a.targets, a.valueWidth}));
   sums = build.reduce(sum, sums, build.virtualRow());
   sums = build.pointwise(multiply, sums, build.scalar(attentionOne), build.row(attentionRowSums));
@@ -210,18 +210,18 @@ Descriptor describeAttentionGradient(Descriptions &made, Handle handle, const At
   Descriptor weights =
       build.pointwise(exponential, build.masked(scores), nullptr, build.virtualScores());
   build.product(build.reshape(weights, build.virtualTransposed()), cotangent,
-                build.places(attendedValueGradient, a.sources, a.valueWidth));
+                build.sequence(attendedValueGradient, a.sources, a.valueWidth));
 
   Descriptor derivative =
-      build.product(cotangent, build.transposedPlaces(attendedValue, a.sources, a.valueWidth),
+      build.product(cotangent, build.transposedSequence(attendedValue, a.sources, a.valueWidth),
                     build.virtualScores());
   derivative = build.pointwise(subtract, derivative, sums, build.virtualScores());
   derivative = build.pointwise(multiply, derivative, weights, build.virtualScores());
   derivative = build.scaled(derivative, scale);
   build.product(build.reshape(derivative, build.virtualTransposed()), query,
-                build.places(attendedKeyGradient, a.sources, a.width));
-  build.product(derivative, build.reshape(key, build.virtualPlaces(a.sources, a.width)),
-                build.places(attendedQueryGradient, a.targets, a.width));
+                build.sequence(attendedKeyGradient, a.sources, a.width));
+  build.product(derivative, build.reshape(key, build.virtualSequence(a.sources, a.width)),
+                build.sequence(attendedQueryGradient, a.targets, a.width));
   return build.graph(handle);
 }
 

@@ -29,7 +29,7 @@ enum AttentionTensor : int64_t {
   attentionTensors
 };
 
-// What addresses are multiples of, in bytes.
+// Addresses are multiples of this, in bytes.
 constexpr int64_t attentionAlignment = 16;
 
 // Whether cuDNN may be asked: 16 bits, widths in multiples of 16 bytes.

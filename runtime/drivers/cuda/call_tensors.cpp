@@ -40,16 +40,16 @@ mpc_rt_status_t forTensors(size_t count, const std::vector<bool> *onDevice, Alon
 
 CallTensors::Layout CallTensors::layOut(const mpc_rt_entry_info_t &entry, int64_t batch) {
   Layout layout;
-  auto place = [&](const mpc_rt_tensor_info_t &tensor) {
+  auto add = [&](const mpc_rt_tensor_info_t &tensor) {
     layout.offsets.push_back(layout.bytes);
     layout.sizes.push_back(bytesOf(tensor, batch));
     layout.bytes = alignUp(layout.bytes + layout.sizes.back(), alignment);
   };
   for (uint32_t i = 0; i < entry.input_count; ++i)
-    place(entry.inputs[i]);
+    add(entry.inputs[i]);
   layout.inputBytes = layout.bytes;
   for (uint32_t i = 0; i < entry.output_count; ++i)
-    place(entry.outputs[i]);
+    add(entry.outputs[i]);
   return layout;
 }
 

@@ -18,7 +18,7 @@ public:
       : session(session), tensors(session, Memory::Kind::device),
         staging(session, Memory::Kind::pinned) {}
 
-  // Where the tensors are: inputs, then outputs, each at a multiple of `alignment`.
+  // The layout of the tensors: inputs, then outputs, each at a multiple of `alignment`.
   static constexpr uint64_t alignment = 256;
   struct Layout {
     std::vector<uint64_t> offsets, sizes;

@@ -27,7 +27,7 @@ double numberAt(mpc_rt_dtype_t dtype, int64_t row, int64_t column) {
                              most);
 }
 
-// What the last row has instead, in some columns.
+// The last row has these numbers instead, in some columns.
 double lastNumberAt(mpc_rt_dtype_t dtype, int64_t column) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   switch (column % 8) {
@@ -65,7 +65,7 @@ bool Contractor::sumsColumns(const Plan &plan, Operands operands) {
   std::vector<uint8_t> repeated(2 * period * rowBytes), last(rowBytes);
   std::vector<double> expected(static_cast<size_t>(c.n));
   for (int64_t column = 0; column < c.n; ++column) {
-    // Of both signs nothing is left but a part of the first or the second.
+    // Rows of both signs cancel each other, except for a part of the first or the second period.
     const int64_t left = (c.k - 1) % (2 * period);
     double &sum = expected[static_cast<size_t>(column)];
     for (int64_t row = 0; row < 2 * period; ++row) {

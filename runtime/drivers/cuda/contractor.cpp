@@ -12,7 +12,7 @@
 namespace mpc::rt::cuda {
 namespace {
 
-// What NVIDIA recommends for Hopper; earlier GPUs need less.
+// NVIDIA recommends this for Hopper; earlier GPUs need less.
 constexpr uint64_t workspaceBytes = uint64_t{32} << 20;
 // More than this no algorithm asks for.
 constexpr uintptr_t bestAlignment = 256;
@@ -141,7 +141,7 @@ mpc_rt_status_t Contractor::issue(const Plan &plan, const Operands &operands,
 namespace {
 bool does(uint32_t epilogue, lt::Epilogue part) { return (epilogue & part) == part; }
 
-// As the log of kernels has it.
+// The name in the log of kernels.
 const char *nameOf(const Contraction &c, uint32_t epilogue) {
   if (!Contractor::takesProduct(c))
     return "direct";
@@ -205,7 +205,7 @@ mpc_rt_status_t Contractor::finish(const Contraction &shape, const Operands &ope
 
 mpc_rt_status_t Contractor::product(const ProductKey &key, const Contraction &shape,
                                     const Operands &given, uint32_t &epilogue, const char *layer) {
-  // Without the library: zeros are the same with relu, and the kernel applies it.
+  // The library is not needed here: zeros are the same with relu, and the kernel applies it.
   epilogue = lt::epilogueRelu;
   Operands operands = given;
   if (shape.keepsArgument)
@@ -219,9 +219,9 @@ mpc_rt_status_t Contractor::product(const ProductKey &key, const Contraction &sh
                                layer);
   if (!takesProduct(shape))
     return byKernel(shape, operands);
-  auto [place, isNew] = plans.try_emplace(key);
-  Plan &plan = place->second;
-  // Places in the arena move with the batch only, but the arena itself may be another one.
+  auto [found, isNew] = plans.try_emplace(key);
+  Plan &plan = found->second;
+  // Addresses in the arena move with the batch only, but the arena itself may be another one.
   std::array<uint32_t, 4> alignments = {alignmentOf(operands.lhs), alignmentOf(operands.rhs),
                                         std::min(alignmentOf(operands.out), alignmentOf(given.out)),
                                         alignmentOf(operands.sums)};
@@ -233,9 +233,9 @@ mpc_rt_status_t Contractor::product(const ProductKey &key, const Contraction &sh
     plan = Plan();
     plan.shape = shape;
     plan.alignments = alignments;
-    if (auto status = placeEpilogue(plan, given, layer)) {
+    if (auto status = chooseEpilogue(plan, given, layer)) {
       release(plan);
-      plans.erase(place);
+      plans.erase(found);
       return status;
     }
   }

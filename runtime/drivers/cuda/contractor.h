@@ -17,7 +17,7 @@
 
 namespace mpc::rt::cuda {
 
-// Whose product: ids of contractions, convolutions and attentions count apart.
+// The owner of a product: ids of contractions, convolutions and attentions count apart.
 enum class ProductKind { contraction, convolution, attention };
 
 // A plan belongs to one of these: kind, id of the descriptor, batch, product or piece among those
@@ -76,30 +76,32 @@ private:
     GeluArguments gelu = {};
     void *sums = nullptr; // of the columns of rhs
   };
-  // Of the product without an epilogue, anew.
+  // Describes the product without an epilogue, anew.
   mpc_rt_status_t describe(Plan &plan, const char *layer) const;
   // The algorithm of a described plan: what was chosen before for such a product, else what the
   // library's heuristic says.
   mpc_rt_status_t choose(Plan &plan, const char *layer);
   // A description and an algorithm with as much in the epilogue as the library has and does as it
   // should.
-  mpc_rt_status_t placeEpilogue(Plan &plan, const Operands &operands, const char *layer);
+  mpc_rt_status_t chooseEpilogue(Plan &plan, const Operands &operands, const char *layer);
   mpc_rt_status_t setEpilogue(Plan &plan, uint32_t epilogue, const Operands &operands,
                               const char *layer) const;
-  // What an epilogue reads or writes beside the result: bits of relu, or arguments of gelu.
+  // Sets the memory that an epilogue reads or writes beside the result: bits of relu, or arguments
+  // of gelu.
   mpc_rt_status_t setBeside(const Plan &plan, const Operands &operands, const char *layer) const;
   mpc_rt_status_t setSums(const Plan &plan, const Operands &operands, const char *layer) const;
-  // What nothing documents is tried with the product itself (epilogue_trials.cpp): whether relu
-  // leaves NaN what it is, which bits it makes, and what it makes of those that it is given; what
-  // gelu and its derivative make of numbers where approximations differ; whether sums of columns
-  // are those of all rows, as they are in memory (column_sums_trial.cpp).
+  // These properties are documented nowhere, so that they are tried with the product itself
+  // (epilogue_trials.cpp): whether relu leaves NaN as it is, which bits it makes, and what it makes
+  // of those that it is given; what gelu and its derivative make of numbers where approximations
+  // differ; whether sums of columns are those of all rows, as they are in memory
+  // (column_sums_trial.cpp).
   bool keepsNaN(const Plan &plan, Operands operands);
   bool makesBits(const Plan &plan, Operands operands);
   bool followsBits(const Plan &plan, Operands operands);
   bool appliesGelu(const Plan &plan, Operands operands);
   bool appliesGeluGradient(const Plan &plan, Operands operands);
   bool sumsColumns(const Plan &plan, Operands operands);
-  // Of that trial: the right operand, whose rows repeat before the last one.
+  // The trial of sums writes its right operand so, whose rows repeat before the last one.
   bool writeRows(const Plan &plan, const Memory &rhs, const std::vector<uint8_t> &repeated,
                  const std::vector<uint8_t> &last) const;
   // Whether the library's derivative of relu costs less than a kernel behind the product: for some
@@ -115,7 +117,7 @@ private:
   std::string keyOf(const Plan &plan) const;
   bool chooseKnown(Plan &plan, const std::string &key) const;
   int askHeuristic(Plan &plan, int &found) const;
-  // What `epilogue` does not have, by kernels.
+  // Kernels compute the parts that `epilogue` does not have.
   mpc_rt_status_t finish(const Contraction &shape, const Operands &operands, uint32_t epilogue);
   mpc_rt_status_t byKernel(const Contraction &shape, const Operands &operands);
   mpc_rt_status_t check(int result, const char *layer, const char *what) const;

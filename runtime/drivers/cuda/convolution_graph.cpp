@@ -131,7 +131,7 @@ Descriptor describeConvolution(Descriptions &made, Handle handle, const Convolut
       extentsOf(c.batch, c.channels, spatial(c, c.images)),
       extentsOf(c.filters, c.channels / c.groups, spatial(c, c.kernel)),
       extentsOf(c.batch, c.filters, spatial(c, c.outputs))};
-  // What is computed, as ConvolutionTensor.
+  // The tensor that each direction computes.
   constexpr ConvolutionTensor results[] = {outputs, images, filter};
   const ConvolutionTensor result = results[c.direction];
   int64_t nextVirtual = firstVirtual;

@@ -17,11 +17,11 @@ std::unique_ptr<ConvolutionPlan> ConvolutionPlan::make(const Api &library, Handl
 }
 
 int ConvolutionPlan::execute(Handle handle, const Addresses &addresses, void *workspace) const {
-  std::vector<std::pair<int64_t, void *>> places;
+  std::vector<std::pair<int64_t, void *>> tensors;
   for (int64_t id = images; id < convolutionTensors; ++id)
     if (addresses[id])
-      places.emplace_back(id, addresses[id]);
-  return choice.execute(handle, places, workspace);
+      tensors.emplace_back(id, addresses[id]);
+  return choice.execute(handle, tensors, workspace);
 }
 
 } // namespace mpc::rt::cuda::dnn

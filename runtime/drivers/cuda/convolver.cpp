@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Columns: row (sample, place), column (tap, channel) holds what the tap meets there, zeros
-// outside. The input's gradient is the same with outputs and images exchanged and the filter
-// turned.
+// im2col: row (sample, pixel), column (tap, channel) holds the pixel that the tap meets there,
+// zeros outside. The input's gradient is the same with outputs and images exchanged and the filter
+// transposed and mirrored.
 #include "runtime/drivers/cuda/convolver.h"
 #include "runtime/base/dtype.h"
 #include "runtime/base/memory.h"
@@ -15,9 +15,9 @@
 namespace mpc::rt::cuda {
 namespace {
 
-// Columns of one piece: large enough to fill any GPU, small beside its memory.
+// The matrix of im2col of one piece: large enough to fill any GPU, small beside its memory.
 constexpr uint64_t pieceBytes = uint64_t{128} << 20;
-constexpr uint64_t placeAlignment = 256;
+constexpr uint64_t partAlignment = 256;
 
 bool isByOne(const Convolution &c) {
   Convolution::Extents ones = {1, 1, 1}, zeros = {0, 0, 0};
@@ -31,14 +31,14 @@ std::string sized(const char *name, mpc_rt_dtype_t dtype) {
 // Rows of a piece: all, or as many as fit.
 int64_t rowsOfPiece(int64_t rows, int64_t width, mpc_rt_dtype_t dtype) {
   auto fit = static_cast<int64_t>(pieceBytes / (static_cast<uint64_t>(width) * dtypeSize(dtype)));
-  // A multiple of 64 keeps the places of the pieces in `out` aligned.
+  // A multiple of 64 keeps the pieces in `out` aligned.
   return std::min(rows, std::max<int64_t>(64, fit / 64 * 64));
 }
 
 } // namespace
 
-mpc_rt_status_t Convolver::launchColumns(const Convolution &c, const void *from, uint8_t *to,
-                                         int64_t first, int64_t rows, int64_t width) {
+mpc_rt_status_t Convolver::launchIm2col(const Convolution &c, const void *from, uint8_t *to,
+                                        int64_t first, int64_t rows, int64_t width) {
   Window window(c);
   int64_t count = rows * width;
   void *parameters[] = {&window, &from, &to, &first, &count};
@@ -55,7 +55,7 @@ mpc_rt_status_t Convolver::directly(const Convolution &c, const void *lhs, const
   return kernels.launchNamed(inDouble ? "mpc_convolve_f64" : "mpc_convolve_f32", parameters, count);
 }
 
-mpc_rt_status_t Convolver::toPlaces(const Convolution &c, uint32_t id, const void *lhs,
+mpc_rt_status_t Convolver::toPixels(const Convolution &c, uint32_t id, const void *lhs,
                                     const void *rhs, const void *bias, void *out,
                                     const char *layer) {
   bool adjoint = c.direction == MPC_RT_CONVOLUTION_INPUT_GRADIENT;
@@ -75,9 +75,8 @@ mpc_rt_status_t Convolver::toPlaces(const Convolution &c, uint32_t id, const voi
   }
   int64_t piece = rowsOfPiece(rows, product.k, c.lhs);
   uint64_t filterBytes =
-      adjoint
-          ? alignUp(static_cast<uint64_t>(c.filterElements()) * dtypeSize(c.rhs), placeAlignment)
-          : 0;
+      adjoint ? alignUp(static_cast<uint64_t>(c.filterElements()) * dtypeSize(c.rhs), partAlignment)
+              : 0;
   if (auto status = scratch.reserve(
           filterBytes + static_cast<uint64_t>(piece * product.k) * dtypeSize(c.lhs), layer))
     return status;
@@ -91,16 +90,16 @@ mpc_rt_status_t Convolver::toPlaces(const Convolution &c, uint32_t id, const voi
             kernels.launchNamed(sized("mpc_turned_filter_", c.rhs).c_str(), parameters, count))
       return status;
   }
-  uint8_t *columns = scratch.data() + filterBytes;
+  uint8_t *matrix = scratch.data() + filterBytes;
   for (int64_t first = 0; first < rows; first += piece) {
     product.m = std::min(piece, rows - first);
-    if (auto status = launchColumns(c, lhs, columns, first, product.m, product.k))
+    if (auto status = launchIm2col(c, lhs, matrix, first, product.m, product.k))
       return status;
-    auto *place =
+    auto *target =
         static_cast<uint8_t *>(out) + static_cast<uint64_t>(first * product.n) * dtypeSize(c.out);
     if (auto status =
             contractor.multiply({ProductKind::convolution, id, c.batch, product.m == piece ? 0 : 1},
-                                product, columns, filter, bias, place, layer))
+                                product, matrix, filter, bias, target, layer))
       return status;
   }
   return MPC_RT_OK;
@@ -124,24 +123,24 @@ mpc_rt_status_t Convolver::toFilter(const Convolution &c, uint32_t id, const voi
   // Pieces add up in float32: one rounding, at the end.
   bool inParts = piece < rows && dtypeSize(c.out) == 2;
   uint64_t sumBytes =
-      inParts ? alignUp(static_cast<uint64_t>(c.filterElements()) * 4, placeAlignment) : 0;
+      inParts ? alignUp(static_cast<uint64_t>(c.filterElements()) * 4, partAlignment) : 0;
   if (auto status = scratch.reserve(
           sumBytes + static_cast<uint64_t>(piece * product.m) * dtypeSize(c.lhs), layer))
     return status;
   void *sums = inParts ? scratch.data() : out;
   if (inParts)
     product.out = product.bias = MPC_RT_FLOAT32;
-  uint8_t *columns = scratch.data() + sumBytes;
+  uint8_t *matrix = scratch.data() + sumBytes;
   for (int64_t first = 0; first < rows; first += piece) {
     product.k = std::min(piece, rows - first);
     product.accumulate = first > 0;
-    if (auto status = launchColumns(c, lhs, columns, first, product.k, product.m))
+    if (auto status = launchIm2col(c, lhs, matrix, first, product.k, product.m))
       return status;
     auto *part = static_cast<const uint8_t *>(rhs) +
                  static_cast<uint64_t>(first * product.n) * dtypeSize(c.rhs);
     int part_of = (product.k == piece ? 0 : 1) + (product.accumulate ? 2 : 0);
     if (auto status = contractor.multiply({ProductKind::convolution, id, c.batch, part_of}, product,
-                                          columns, part, nullptr, sums, layer))
+                                          matrix, part, nullptr, sums, layer))
       return status;
   }
   if (!inParts)
@@ -152,23 +151,23 @@ mpc_rt_status_t Convolver::toFilter(const Convolution &c, uint32_t id, const voi
   return kernels.launchNamed("mpc_rounded", parameters, count);
 }
 
-mpc_rt_status_t Convolver::byColumns(const Convolution &c, uint32_t id, const void *lhs,
-                                     const void *rhs, const void *bias, void *out,
-                                     const char *layer) {
+mpc_rt_status_t Convolver::byIm2col(const Convolution &c, uint32_t id, const void *lhs,
+                                    const void *rhs, const void *bias, void *out,
+                                    const char *layer) {
   return c.direction == MPC_RT_CONVOLUTION_FILTER_GRADIENT
              ? toFilter(c, id, lhs, rhs, out, layer)
-             : toPlaces(c, id, lhs, rhs, bias, out, layer);
+             : toPixels(c, id, lhs, rhs, bias, out, layer);
 }
 
-bool Convolver::areColumnsFaster(const Convolution &c, uint32_t id, const void *lhs,
-                                 const void *rhs, const void *bias, void *out, const char *layer) {
+bool Convolver::isIm2colFaster(const Convolution &c, uint32_t id, const void *lhs, const void *rhs,
+                               const void *bias, void *out, const char *layer) {
   std::string engine;
   auto byLibrary = [&] { return library.convolve(c, id, lhs, rhs, bias, out, layer, engine); };
-  auto columns = [&] { return byColumns(c, id, lhs, rhs, bias, out, layer); };
-  double seconds = 0, secondsOfColumns = 0;
+  auto im2col = [&] { return byIm2col(c, id, lhs, rhs, bias, out, layer); };
+  double seconds = 0, secondsOfIm2col = 0;
   return timeOnStream(session, byLibrary, seconds) &&
-         timeOnStream(session, columns, secondsOfColumns) &&
-         seconds > clearlySlower * secondsOfColumns;
+         timeOnStream(session, im2col, secondsOfIm2col) &&
+         seconds > clearlySlower * secondsOfIm2col;
 }
 
 mpc_rt_status_t Convolver::convolve(const mpc_rt_convolution_t &descriptor, const void *lhs,
@@ -181,27 +180,27 @@ mpc_rt_status_t Convolver::convolve(const mpc_rt_convolution_t &descriptor, cons
     return MPC_RT_OK;
   bool isEmpty = c.lhsElements() == 0 || c.rhsElements() == 0;
   const bool isProduct = Contractor::takes(c.lhs, c.rhs, c.out, c.bias) && c.groups == 1;
-  std::string kernel = isEmpty || !isProduct ? "direct" : isByOne(c) ? "product" : "columns";
+  std::string kernel = isEmpty || !isProduct ? "direct" : isByOne(c) ? "product" : "im2col";
   mpc_rt_status_t status = MPC_RT_OK;
   std::string engine;
   const std::pair key{descriptor.id, batch};
-  const auto tried = columnsAreFaster.find(key);
+  const auto tried = im2colIsFaster.find(key);
   // A kernel of 1 is a product of what lies in memory already.
-  if (!isEmpty && !(isProduct && isByOne(c)) && !(tried != columnsAreFaster.end() && tried->second))
+  if (!isEmpty && !(isProduct && isByOne(c)) && !(tried != im2colIsFaster.end() && tried->second))
     status = library.convolve(c, descriptor.id, lhs, rhs, bias, out, layer, engine);
-  if (!engine.empty() && isProduct && tried == columnsAreFaster.end() &&
+  if (!engine.empty() && isProduct && tried == im2colIsFaster.end() &&
       isWorthTrial(c.operations())) {
-    columnsAreFaster[key] = areColumnsFaster(c, descriptor.id, lhs, rhs, bias, out, layer);
+    im2colIsFaster[key] = isIm2colFaster(c, descriptor.id, lhs, rhs, bias, out, layer);
     engine.clear();
     // The trial may have left the other way's numbers in `out`.
-    if (!columnsAreFaster[key])
+    if (!im2colIsFaster[key])
       status = library.convolve(c, descriptor.id, lhs, rhs, bias, out, layer, engine);
   }
   if (!engine.empty())
     kernel = engine;
   else if (!status)
     status = isEmpty || !isProduct ? directly(c, lhs, rhs, bias, out, layer)
-                                   : byColumns(c, descriptor.id, lhs, rhs, bias, out, layer);
+                                   : byIm2col(c, descriptor.id, lhs, rhs, bias, out, layer);
   if (!status)
     log.note(descriptor.id, batch, layer, c, kernel);
   return status;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The `convolve` service on a GPU: cuDNN, where it is there and has an engine; else a product of
-// columns with the filter, in pieces that fit the scratch memory; convolutions with groups or of
-// two dtypes by a kernel of their own.
+// The `convolve` service on a GPU: cuDNN, where it is there and has an engine; else im2col
+// and a product with the filter, in pieces that fit the scratch memory; convolutions with groups or
+// of two dtypes by a kernel of their own.
 #ifndef MPC_RUNTIME_DRIVERS_CUDA_CONVOLVER_H
 #define MPC_RUNTIME_DRIVERS_CUDA_CONVOLVER_H
 
@@ -32,18 +32,18 @@ public:
 private:
   mpc_rt_status_t directly(const Convolution &c, const void *lhs, const void *rhs, const void *bias,
                            void *out, const char *layer);
-  mpc_rt_status_t toPlaces(const Convolution &c, uint32_t id, const void *lhs, const void *rhs,
+  mpc_rt_status_t toPixels(const Convolution &c, uint32_t id, const void *lhs, const void *rhs,
                            const void *bias, void *out, const char *layer);
   mpc_rt_status_t toFilter(const Convolution &c, uint32_t id, const void *lhs, const void *rhs,
                            void *out, const char *layer);
-  mpc_rt_status_t byColumns(const Convolution &c, uint32_t id, const void *lhs, const void *rhs,
-                            const void *bias, void *out, const char *layer);
-  // Whether columns are clearly faster than what the library has: of float32 without TF32 that may
-  // be a kernel for anything that takes ten times as long.
-  bool areColumnsFaster(const Convolution &c, uint32_t id, const void *lhs, const void *rhs,
-                        const void *bias, void *out, const char *layer);
-  mpc_rt_status_t launchColumns(const Convolution &c, const void *from, uint8_t *to, int64_t first,
-                                int64_t rows, int64_t width);
+  mpc_rt_status_t byIm2col(const Convolution &c, uint32_t id, const void *lhs, const void *rhs,
+                           const void *bias, void *out, const char *layer);
+  // Whether im2col is clearly faster than the library, whose kernel for float32 without TF32 may be
+  // one for anything that takes ten times as long.
+  bool isIm2colFaster(const Convolution &c, uint32_t id, const void *lhs, const void *rhs,
+                      const void *bias, void *out, const char *layer);
+  mpc_rt_status_t launchIm2col(const Convolution &c, const void *from, uint8_t *to, int64_t first,
+                               int64_t rows, int64_t width);
 
   DeviceSession &session;
   KernelTable &kernels;
@@ -51,8 +51,8 @@ private:
   KernelLog &log;
   Scratch scratch;
   GraphConvolver library;
-  // By convolution and batch, where both ways were tried.
-  std::map<std::pair<uint32_t, int64_t>, bool> columnsAreFaster;
+  // The keys are the convolution and the batch; there is an entry where both ways were tried.
+  std::map<std::pair<uint32_t, int64_t>, bool> im2colIsFaster;
 };
 
 } // namespace mpc::rt::cuda

@@ -150,7 +150,7 @@ protected:
 
 private:
   mpc_rt_status_t reserve(const CallTensors::Layout &layout, uint64_t arenaBytes);
-  // For what the caller queued on the default stream, which ours does not wait for.
+  // Our stream does not wait for what the caller queued on the default stream.
   mpc_rt_status_t waitForCaller() {
     return session->check(session->cuda.streamSynchronize(nullptr), "the default stream");
   }
@@ -191,17 +191,17 @@ mpc_rt_status_t CudaDriver::run(const mpc_rt_entry_info_t &entry, const mpc_rt_c
   if (auto status = reserve(layout, arenaBytes))
     return status;
   std::vector<const void *> inputs(entry.input_count);
-  std::vector<void *> outputs(entry.output_count), places(variableCount);
+  std::vector<void *> outputs(entry.output_count), variablesThere(variableCount);
   for (uint32_t i = 0; i < entry.input_count; ++i)
     inputs[i] = tensors.data() + layout.offsets[i];
   for (uint32_t i = 0; i < entry.output_count; ++i)
     outputs[i] = tensors.data() + layout.offsets[entry.input_count + i];
   for (uint32_t i = 0; i < variableCount; ++i)
-    places[i] = variables.onDevice(call.variables[i]);
+    variablesThere[i] = variables.onDevice(call.variables[i]);
   mpc_rt_call_t there = call;
   there.inputs = inputs.data();
   there.outputs = outputs.data();
-  there.variables = places.data();
+  there.variables = variablesThere.data();
   there.arena = arena.data();
   there.kernels = kernels.handles();
 

@@ -36,7 +36,7 @@ public:
   int64_t get(Descriptor descriptor, Attribute name, AttributeType type, int64_t room,
               void *values);
   int status() const { return failure; }
-  // What the other one made lives as long as this; it must not have failed.
+  // Takes over everything that the other one made, which must not have failed.
   void take(Descriptions &&other);
 
 private:

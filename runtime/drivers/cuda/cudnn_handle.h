@@ -18,7 +18,7 @@ public:
 
   // False when there is no cuDNN, or it is not to be used (MPC_CUDNN=off).
   bool open();
-  // Of an open one.
+  // The functions of an open one.
   const Api &library() const { return *functions; }
   Handle get() const { return handle; }
   // Waits until no plan of this handle runs: before plans are destroyed.

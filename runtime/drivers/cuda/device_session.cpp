@@ -75,7 +75,7 @@ void Memory::release() noexcept {
   if (!pointer)
     return;
   session.makeCurrent();
-  // What is still running may use it.
+  // A kernel that is still running may use the memory.
   session.cuda.streamSynchronize(session.stream);
   if (kind == Kind::device)
     session.cuda.memFree(address());

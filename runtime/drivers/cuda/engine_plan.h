@@ -15,7 +15,7 @@ namespace mpc::rt::cuda::dnn {
 struct EngineRules {
   // Products of float32 may round their operands to TF32.
   bool tf32 = false;
-  // Also engines that cuDNN promises no speed of.
+  // Engines that cuDNN promises no speed of are allowed, too.
   bool slow = false;
   int64_t workspaceBytes = 0; // at most
   size_t candidates = 1;      // to be made ready, at most
@@ -36,7 +36,7 @@ public:
   int64_t workspaceBytes() const { return candidates[taken].workspace; }
   // cuDNN's number of the engine among those for such graphs.
   int64_t engine() const { return candidates[taken].index; }
-  // What may be taken instead of the first one.
+  // Another candidate may be taken instead of the first one.
   size_t candidateCount() const { return candidates.size(); }
   void take(size_t candidate) { taken = candidate; }
 

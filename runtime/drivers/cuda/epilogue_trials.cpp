@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What an epilogue of cuBLASLt does that nothing documents is tried with the product itself, when
-// its plan is made.
+// Trials of cuBLASLt's epilogues: properties that are documented nowhere are tried with the product
+// itself, when its plan is made.
 #include "runtime/base/dtype.h"
 #include "runtime/base/element.h"
 #include "runtime/drivers/cuda/contractor.h"
@@ -44,8 +44,8 @@ bool Contractor::keepsNaN(const Plan &plan, Operands operands) {
 // Numbers without an order that a wrong layout would keep.
 static uint32_t scatter(uint64_t i) { return static_cast<uint32_t>(i * 0x9E3779B97F4A7C15 >> 40); }
 
-// Of an operand of zeros and a bias of the numbers that matter: every row has the bits of the bias.
-// Without a bias nothing is known.
+// The trial has an operand of zeros and a bias of the numbers that matter, so that every row has
+// the bits of the bias. Without a bias nothing is known.
 bool Contractor::makesBits(const Plan &plan, Operands operands) {
   const Contraction &c = plan.shape;
   if (!c.hasBias)
@@ -112,8 +112,9 @@ bool Contractor::followsBits(const Plan &plan, Operands operands) {
 
 namespace {
 
-// Where forms of gelu, approximations of tanh and their ways to cancel differ; last what is not
-// finite, for gelu itself, and NaN, for the derivative, too.
+// Arguments where forms of gelu, approximations of tanh and their ways to cancel differ. The last
+// ones are not finite, which only gelu itself is tried with, and NaN, which the derivative is tried
+// with, too.
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double geluArguments[] = {
     0.0,      0.25,       -0.25,       0.5,
@@ -138,7 +139,7 @@ double unitAt(mpc_rt_dtype_t dtype, double value) {
   return std::ldexp(1.0, exponent - bits);
 }
 
-// What a result may be; both NaN where it must be NaN.
+// A result may lie between these; both are NaN where it must be NaN.
 struct Bounds {
   double low, high;
 
@@ -203,10 +204,10 @@ bool Contractor::appliesGelu(const Plan &plan, Operands operands) {
   std::vector<double> first;
   std::vector<Bounds> results, arguments;
   for (int64_t i = 0; i < c.n; ++i) {
-    const size_t place = scatter(static_cast<uint64_t>(i));
-    const double bias = c.hasBias ? biases[place / argumentCount % 3] : 0;
+    const size_t number = scatter(static_cast<uint64_t>(i));
+    const double bias = c.hasBias ? biases[number / argumentCount % 3] : 0;
     storeElement(c.out, added.data(), i, bias);
-    first.push_back(roundElement(c.rhs, geluArguments[place % argumentCount] / knownNumber(c)));
+    first.push_back(roundElement(c.rhs, geluArguments[number % argumentCount] / knownNumber(c)));
     const double x = first.back() * knownNumber(c) + bias, kept = roundElement(c.out, x);
     results.push_back(boundsAround(c.out, geluOf(x), 1 + std::fabs(x)));
     arguments.push_back({kept, kept});
@@ -224,21 +225,21 @@ bool Contractor::appliesGelu(const Plan &plan, Operands operands) {
          (readBack(host.data(), operands.gelu.kept, host.size()) && hasColumns(c, host, arguments));
 }
 
-// The same sum everywhere, times the derivative at numbers that differ from place to place.
+// The same sum everywhere, times the derivative at numbers that differ from element to element.
 bool Contractor::appliesGeluGradient(const Plan &plan, Operands operands) {
   const Contraction &c = plan.shape;
   if (c.out != c.lhs || dtypeSize(c.out) != 2)
     return false;
   const double sum = knownNumber(c);
-  const auto placeOf = [](size_t i) { return scatter(i) % withoutInfinities; };
+  const auto numberOf = [](size_t i) { return scatter(i) % withoutInfinities; };
   std::vector<Bounds> expected;
-  for (size_t place = 0; place < withoutInfinities; ++place) {
-    const double x = geluArguments[place], steepness = 1 + std::fabs(x) * (1 + x * x);
+  for (size_t number = 0; number < withoutInfinities; ++number) {
+    const double x = geluArguments[number], steepness = 1 + std::fabs(x) * (1 + x * x);
     expected.push_back(boundsAround(c.out, sum * geluSlopeOf(x), sum * steepness));
   }
   std::vector<uint8_t> host(c.outElements() * 2);
   for (size_t i = 0; i < c.outElements(); ++i)
-    storeElement(c.out, host.data(), static_cast<int64_t>(i), geluArguments[placeOf(i)]);
+    storeElement(c.out, host.data(), static_cast<int64_t>(i), geluArguments[numberOf(i)]);
   Memory at(session, Memory::Kind::device);
   bool grew = false;
   if (at.reserve(host.size(), "a check of gelu", grew) ||
@@ -249,7 +250,7 @@ bool Contractor::appliesGeluGradient(const Plan &plan, Operands operands) {
   if (!issueKnown(plan, operands, ones) || !readBack(host.data(), operands.out, host.size()))
     return false;
   for (size_t i = 0; i < c.outElements(); ++i)
-    if (!expected[placeOf(i)].hold(loadElement(c.out, host.data(), static_cast<int64_t>(i))))
+    if (!expected[numberOf(i)].hold(loadElement(c.out, host.data(), static_cast<int64_t>(i))))
       return false;
   return true;
 }

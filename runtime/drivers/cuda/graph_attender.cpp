@@ -26,19 +26,19 @@ void *mutableAddress(const void *address) { return const_cast<void *>(address); 
 } // namespace
 
 bool GraphAttender::isWanted(const Attention &a, const Addresses &addresses) {
-  auto isAligned = [](const std::pair<int64_t, void *> &place) {
-    return reinterpret_cast<uintptr_t>(place.second) % dnn::attentionAlignment == 0;
+  auto isAligned = [](const std::pair<int64_t, void *> &tensor) {
+    return reinterpret_cast<uintptr_t>(tensor.second) % dnn::attentionAlignment == 0;
   };
   return dnn::isOfGraph(a) && std::all_of(addresses.begin(), addresses.end(), isAligned) &&
          handle.open() && handle.library().getVersion() >= oldestVersion;
 }
 
 GraphAttender::Entry &GraphAttender::entryFor(const Attention &a, const Key &key) {
-  std::unique_ptr<Entry> &place = entries[key];
-  if (place && place->shape == a)
-    return *place;
-  place = std::make_unique<Entry>(handle.library());
-  Entry &entry = *place;
+  std::unique_ptr<Entry> &found = entries[key];
+  if (found && found->shape == a)
+    return *found;
+  found = std::make_unique<Entry>(handle.library());
+  Entry &entry = *found;
   entry.shape = a;
   entry.scale = static_cast<float>(a.scale);
   entry.masked = -std::numeric_limits<float>::infinity();

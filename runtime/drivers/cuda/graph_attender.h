@@ -42,7 +42,7 @@ private:
     bool works = false, wasRun = false;
     float scale = 1, one = 1, masked = 0;
   };
-  // By id and batch, whether it is the derivative.
+  // The parts are the id, the batch, and whether it is the derivative.
   using Key = std::tuple<uint32_t, int64_t, bool>;
   using Addresses = std::vector<std::pair<int64_t, void *>>;
   bool isWanted(const Attention &a, const Addresses &addresses);

@@ -15,7 +15,7 @@
 namespace mpc::rt::cuda {
 namespace {
 
-// As much as the columns of a convolution take without cuDNN.
+// im2col of a convolution takes as much without cuDNN.
 constexpr int64_t mostWorkspaceBytes = int64_t{128} << 20;
 constexpr uint64_t partAlignment = 256;
 // Making one ready takes up to some hundred milliseconds.
@@ -125,7 +125,8 @@ void GraphConvolver::makePlan(Entry &entry, const Operands &operands, const char
   dnn::EngineRules rules;
   rules.tf32 = tf32;
   rules.workspaceBytes = mostWorkspaceBytes;
-  // Without groups the columns are a product on Tensor Cores, which a slow engine does not beat.
+  // Without groups im2col makes the convolution a product on Tensor Cores, which a slow engine does
+  // not beat.
   rules.slow = c.groups > 1;
   rules.candidates = isWorthTrial(c.operations()) ? mostCandidates : 1;
   // A relu alone is a pass of its own anyway: only a bias of NaN can try it.
@@ -183,8 +184,8 @@ mpc_rt_status_t GraphConvolver::convolve(const Convolution &c, uint32_t id, cons
                                                                              : out);
   if (c.hasBias)
     alignments[dnn::ConvolutionTensor::bias] = tensorAlignmentOf(bias);
-  auto [place, isNew] = entries.try_emplace({id, c.batch});
-  Entry &entry = place->second;
+  auto [found, isNew] = entries.try_emplace({id, c.batch});
+  Entry &entry = found->second;
   bool isWorse = false;
   for (size_t i = 0; i < alignments.size(); ++i)
     isWorse |= alignments[i] < entry.alignments[i];

@@ -41,8 +41,9 @@ private:
     void *out;
   };
   void makePlan(Entry &entry, const Operands &operands, const char *layer);
-  // Of the engines that are ready the first one that none clearly beats: the heuristics can be far
-  // off, as for gradients of filters over three channels in float16. Only where there is work.
+  // Takes the first engine of those that are ready that none clearly beats: the heuristics can be
+  // far off, as for gradients of filters over three channels in float16. Small convolutions keep
+  // the first one.
   void takeFastest(Entry &entry, const Operands &operands, const char *layer);
   bool keepsNaN(const Entry &entry, const Operands &operands, const char *layer);
   // `code` is cuDNN's status.

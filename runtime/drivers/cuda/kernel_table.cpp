@@ -102,7 +102,7 @@ void KernelTable::launch(mpc_rt_kernel_fn handle, void *const *arguments, int64_
   waiting.push_back(std::move(launch));
 }
 
-// What fills the GPU has a grid of its own.
+// A launch that fills the GPU has a grid of its own.
 bool KernelTable::isAlone(const Launch &launch) const {
   const Kernel &kernel = kernels[launch.kernel];
   return kernel.function && launch.count >= MPC_RT_CUDA_WIDE_THREADS / int64_t{kernel.info->lanes};

@@ -27,7 +27,7 @@ public:
   // Loads the image for this GPU and finds every kernel in it.
   mpc_rt_status_t load();
 
-  // What mpc_rt_call_t.kernels is for this driver: handles that only launch() understands.
+  // This driver's mpc_rt_call_t.kernels: handles that only launch() understands.
   const mpc_rt_kernel_fn *handles() const { return handleTable.data(); }
 
   // `arguments` as services->parallel_for has them. The launch waits until flush(): what follows it

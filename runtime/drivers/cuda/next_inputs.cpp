@@ -34,16 +34,16 @@ mpc_rt_status_t NextInputs::fetch() {
   bool moved = false;
   if (auto status = staging.reserve(held.bytes, "pinned memory", moved))
     return status;
-  if (auto status = places[turn].reserve(held.bytes, "the next inputs", moved))
+  if (auto status = buffers[turn].reserve(held.bytes, "the next inputs", moved))
     return status;
   std::vector<void *> to;
   for (uint64_t offset : held.offsets)
     to.push_back(staging.data() + offset);
   held.fill(held.user, to.data());
   if (held.bytes)
-    if (auto status = session.check(
-            session.cuda.memcpyToDevice(places[turn].address(), staging.data(), held.bytes, stream),
-            what))
+    if (auto status = session.check(session.cuda.memcpyToDevice(buffers[turn].address(),
+                                                                staging.data(), held.bytes, stream),
+                                    what))
       return status;
   fetched = true;
   return MPC_RT_OK;
@@ -54,7 +54,7 @@ mpc_rt_status_t NextInputs::take(DevicePointer to) {
   const char *what = held.entry->name;
   if (auto status = session.check(session.cuda.streamSynchronize(stream), what))
     return status;
-  return held.bytes ? session.check(session.cuda.memcpyOnDevice(to, places[turn].address(),
+  return held.bytes ? session.check(session.cuda.memcpyOnDevice(to, buffers[turn].address(),
                                                                 held.bytes, session.stream),
                                     what)
                     : MPC_RT_OK;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The inputs of a later call, which go to the GPU while a call computes: on a stream of their own,
-// from pinned memory that the caller fills. Two places on the GPU take turns: while one call's
+// from pinned memory that the caller fills. Two buffers on the GPU take turns: while one call's
 // inputs are still read from one of them, the next call's arrive in the other.
 #ifndef MPC_RUNTIME_DRIVERS_CUDA_NEXT_INPUTS_H
 #define MPC_RUNTIME_DRIVERS_CUDA_NEXT_INPUTS_H
@@ -13,7 +13,7 @@
 
 namespace mpc::rt::cuda {
 
-// What is to be fetched: as mpc_rt_context_prefetch.
+// The inputs to be fetched, as mpc_rt_context_prefetch describes them.
 struct InputRequest {
   const mpc_rt_entry_info_t *entry;
   int64_t batch;
@@ -27,7 +27,7 @@ class NextInputs {
 public:
   explicit NextInputs(DeviceSession &session)
       : session(session), staging(session, Memory::Kind::pinned),
-        places{{session, Memory::Kind::device}, {session, Memory::Kind::device}} {}
+        buffers{{session, Memory::Kind::device}, {session, Memory::Kind::device}} {}
   ~NextInputs();
   NextInputs(const NextInputs &) = delete;
   NextInputs &operator=(const NextInputs &) = delete;
@@ -43,11 +43,11 @@ public:
 
 private:
   DeviceSession &session;
-  // What the next call fetches, and what the one before it did.
+  // The inputs that the next call fetches, and those that the one before it did.
   InputRequest wanted{}, held{};
   bool requested = false, fetched = false;
   Stream stream = nullptr; // of the copies
-  Memory staging, places[2];
+  Memory staging, buffers[2];
   int turn = 0;
 };
 

@@ -8,8 +8,8 @@ namespace mpc::rt::cuda {
 mpc_rt_status_t PreparedWeights::begin(const mpc_rt_entry_info_t *entry,
                                        const mpc_rt_call_t &call) {
   running = entry;
-  auto place = entries.find(entry);
-  return place == entries.end() ? MPC_RT_OK : update(place->second, call);
+  auto found = entries.find(entry);
+  return found == entries.end() ? MPC_RT_OK : update(found->second, call);
 }
 
 mpc_rt_status_t PreparedWeights::prepare(const mpc_rt_call_t &call, mpc_rt_prepare_fn fill,
@@ -38,9 +38,9 @@ mpc_rt_status_t PreparedWeights::update(Entry &entry, const mpc_rt_call_t &call)
 
 void PreparedWeights::entryChangedVariables() noexcept {
   ++version;
-  auto place = entries.find(running);
-  if (place != entries.end() && place->second.version == version - 1)
-    place->second.version = version;
+  auto found = entries.find(running);
+  if (found != entries.end() && found->second.version == version - 1)
+    found->second.version = version;
 }
 
 uint64_t PreparedWeights::bytes() const {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What entries compute of their weights alone (the service `prepare`): kept on the GPU, and
-// computed again before the first call after the weights changed. Recorded steps do not have it.
+// The values that entries compute of their weights alone (the service `prepare`). They are kept on
+// the GPU, and computed again before the first call after the weights changed. Recorded steps do
+// not have them.
 #ifndef MPC_RUNTIME_DRIVERS_CUDA_PREPARED_WEIGHTS_H
 #define MPC_RUNTIME_DRIVERS_CUDA_PREPARED_WEIGHTS_H
 
@@ -22,9 +23,10 @@ public:
   // The service, of the entry that begin() named.
   mpc_rt_status_t prepare(const mpc_rt_call_t &call, mpc_rt_prepare_fn fill, uint64_t bytes,
                           void *&memory);
-  // From outside.
+  // The caller changed variables.
   void variablesChanged() noexcept { ++version; }
-  // By the entry that begin() named, which writes none of those that it prepares something of.
+  // The entry that begin() named changed variables, but none of those that it prepares something
+  // of.
   void entryChangedVariables() noexcept;
   uint64_t bytes() const;
 

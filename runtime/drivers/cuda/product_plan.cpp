@@ -183,9 +183,11 @@ static bool usesGelu() {
   return !choice || std::strcmp(choice, "off") != 0;
 }
 
-mpc_rt_status_t Contractor::placeEpilogue(Plan &plan, const Operands &operands, const char *layer) {
+mpc_rt_status_t Contractor::chooseEpilogue(Plan &plan, const Operands &operands,
+                                           const char *layer) {
   const Contraction &c = plan.shape;
-  // What an epilogue before needed, as a place for bits, is no part of the next one's description.
+  // The description starts anew, so that nothing is left of the epilogue before, as memory for
+  // bits.
   auto has = [&](lt::Epilogue epilogue) {
     return describe(plan, layer) == MPC_RT_OK &&
            setEpilogue(plan, epilogue, operands, layer) == MPC_RT_OK &&

@@ -28,7 +28,7 @@ public:
   // After a run that may have written.
   void deviceChanged();
 
-  // The place on the GPU of what is at `address` on the host.
+  // The address on the GPU of what is at `address` on the host.
   void *onDevice(const void *address) const {
     return device.data() + (static_cast<const uint8_t *>(address) - host);
   }

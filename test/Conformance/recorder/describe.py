@@ -9,7 +9,7 @@ import keras
 import numpy as np
 
 BASE = {"float32": 1e-5, "float16": 2e-3, "bfloat16": 2e-2}
-# Of how far training moved a variable; of losses and the optimizer's variables.
+# The tolerances of how far training moved a variable, and of losses and the optimizer's variables.
 MOVED = {"float32": 1e-3, "float16": 3e-2, "bfloat16": 1e-1}
 TRAINED = {"float32": 1e-4, "float16": 1e-2, "bfloat16": 5e-2}
 RECURRENT = {"LSTM", "GRU", "SimpleRNN", "RNN", "Bidirectional", "ConvLSTM1D", "ConvLSTM2D", "ConvLSTM3D"}

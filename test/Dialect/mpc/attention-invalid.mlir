@@ -9,7 +9,7 @@ func.func @types(%q: tensor<?x3x2x8xf16>, %k: tensor<?x4x2x8xbf16>) {
 // -----
 
 func.func @rank(%q: tensor<?x3x8xf16>) {
-  // expected-error @below {{must be [batch, places, heads, width]}}
+  // expected-error @below {{must be [batch, length, heads, width]}}
   %y, %l = mpc.attention %q, %q, %q {scale = 1.0 : f64} : tensor<?x3x8xf16>, tensor<?x3x8xf16>, tensor<?x3x8xf16>
   return
 }

@@ -65,7 +65,7 @@ func.func @large(%x: tensor<?x8x4xf32>, %w: tensor<3x4x6xf32>) {
 // -----
 
 func.func @places(%x: tensor<?x8x4xf32>, %w: tensor<3x4x6xf32>) {
-  // expected-error @below {{spatial dimension 0 has 6 places, but 7 are given}}
+  // expected-error @below {{spatial dimension 0 has 6 pixels, but 7 are given}}
   %y = mpc.convolution %x, %w strides [1] padding [0] x [0] dilations [1] : (tensor<?x8x4xf32>, tensor<3x4x6xf32>) -> tensor<?x7x6xf32>
   return
 }
@@ -105,7 +105,7 @@ func.func @pool_padding(%x: tensor<?x8x4xf32>) {
 // -----
 
 func.func @pool_places(%x: tensor<?x8x4xf32>) {
-  // expected-error @below {{spatial dimension 0 has 4 places, but 5 are given}}
+  // expected-error @below {{spatial dimension 0 has 4 pixels, but 5 are given}}
   %y = mpc.pool max %x window [2] strides [2] padding [0] x [0] : tensor<?x8x4xf32> -> tensor<?x5x4xf32>
   return
 }

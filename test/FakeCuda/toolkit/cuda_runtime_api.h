@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What cuDNN's headers need of a CUDA toolkit, so that their numbers can be read without one.
+// The part of a CUDA toolkit that cuDNN's headers need, so that their numbers can be read without
+// one.
 #ifndef MPC_TEST_FAKECUDA_TOOLKIT_CUDA_RUNTIME_API_H
 #define MPC_TEST_FAKECUDA_TOOLKIT_CUDA_RUNTIME_API_H
 

@@ -95,3 +95,39 @@ def cudnn_layers_in_both_directions(lstm, gru):
     model = keras.Model(x, [L.Bidirectional(gru(3), merge_mode="sum")(y), L.Bidirectional(lstm(2), backward_layer=lstm(2, go_backwards=True))(x)])
     model.compile(keras.optimizers.legacy.Adam(0.01), "mse")
     return model, [normal(4, 5, 3)]
+
+
+def sequences(lstm, gru):
+    """Both ways, and in both directions."""
+    x = L.Input((5, 3), name="x")
+    y = L.Bidirectional(lstm(2, return_sequences=True))(lstm(4, return_sequences=True)(x))
+    return keras.Model(x, gru(3)(y))
+
+
+PLAIN, CUDNN = (L.LSTM, lambda *a, **k: L.GRU(*a, reset_after=True, **k)), (CuDNNLSTM, CuDNNGRU)
+
+
+def with_weights_of(layers):
+    """The same model of other layers, with this one's weights as load_weights takes them over."""
+
+    def make(model):
+        other = sequences(*layers)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "w.h5")
+            model.save_weights(path)
+            other.load_weights(path)
+        x = numpy.random.default_rng(1).normal(0, 1, (4, 5, 3)).astype("float32")
+        numpy.testing.assert_allclose(model(x), other(x), atol=2e-6)
+        return other
+
+    return make
+
+
+@case(form="json", weights_of=with_weights_of(CUDNN))
+def weights_of_cudnn_layers():
+    return sequences(*PLAIN), [normal(4, 5, 3)]
+
+
+@case(form="json", weights_of=with_weights_of(PLAIN))
+def weights_for_cudnn_layers():
+    return sequences(*CUDNN), [normal(4, 5, 3)]

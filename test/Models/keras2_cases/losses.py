@@ -76,3 +76,39 @@ def metrics_of_named_outputs():
     model.compile(keras.optimizers.SGD(0.05), {"cls": "sparse_categorical_crossentropy", "reg": "huber"},
                   metrics={"cls": ["accuracy"], "reg": ["mae"]}, loss_weights={"cls": 0.5, "reg": 2.0})  # fmt: skip
     return model, [normal(6, 4)], [ids(3, 6).astype("int32"), normal(6, 1)]
+
+
+def autoencoder():
+    """A model whose losses are all of its own."""
+    x = L.Input((4,), name="x")
+    h = L.Dense(3, activation="tanh", kernel_regularizer="l2")(x)
+    y = L.Dense(4)(h)
+    model = keras.Model(x, y)
+    model.add_loss(tf.reduce_mean(tf.square(x - y)))
+    model.add_loss(0.01 * tf.reduce_sum(tf.abs(h)))
+    model.add_metric(tf.reduce_sum(h, axis=1), name="of_rows", aggregation="mean")
+    model.add_metric(tf.reduce_mean(tf.abs(y)), name="of_batches", aggregation="mean")
+    return model
+
+
+@case(form="h5", evaluates=4)
+def losses_of_its_own():
+    """Keras counts batches, not rows, where no output is compared."""
+    model = autoencoder()
+    model.compile(keras.optimizers.Adam(0.01))
+    return model, [normal(6, 4)], []
+
+
+@case(evaluates=4)
+def added_metrics():
+    """Of all elements, beside what compile was given; a layer that is called twice has one."""
+    a = L.Input((4,))
+    h = L.Dense(4, activation="relu")(a)
+    inner = keras.Model(a, h, name="inner")
+    inner.add_metric(tf.reduce_mean(h), name="height", aggregation="mean")
+    x, z = L.Input((4,), name="x"), L.Input((4,), name="z")
+    y = L.Dense(2)(L.Add()([inner(x), inner(z)]))
+    model = keras.Model([x, z], y)
+    model.add_metric(tf.reduce_sum(y, axis=-1), name="sums", aggregation="mean")
+    model.compile(keras.optimizers.SGD(0.1), "mse", metrics=["mae"])
+    return model, [normal(6, 4), normal(6, 4)]

@@ -228,6 +228,52 @@ func.func @first_source(%q: tensor<?x3x8xf32>, %k: tensor<?x2x8xf32>) -> tensor<
   return %3 : tensor<?x3x8xf32>
 }
 
+// Importers compare positions; FEW has them of three targets and sources.
+// FEW-LABEL: func.func @positions
+// FEW-NOT: mpc.softmax
+// FEW: mpc.attention {{.*}} {causal, scale = 1.000000e+00 : f64}
+// FEW: return
+func.func @positions(%q: tensor<?x3x2x8xf32>) -> tensor<?x3x2x8xf32> attributes {mpc.entry} {
+  %s = mpc.constant dense<[[[0, 1, 2]]]> : tensor<1x1x3xi32>
+  %t = mpc.constant dense<[[[0], [1], [2]]]> : tensor<1x3x1xi32>
+  %c = mpc.compare le %s, %t : tensor<1x1x3xi32>, tensor<1x3x1xi32>
+  %m = mpc.reshape %c : tensor<1x3x3xi1> -> tensor<1x1x3x3xi1>
+  %n = mpc.constant dense<-1.0e35> : tensor<f32>
+  %0 = mpc.contract %q, %q batch [0, 2] x [0, 2] contracting [3] x [3] : (tensor<?x3x2x8xf32>, tensor<?x3x2x8xf32>) -> tensor<?x2x3x3xf32>
+  %1 = mpc.select %m, %0, %n : tensor<1x1x3x3xi1>, tensor<?x2x3x3xf32>, tensor<f32>
+  %2 = mpc.softmax %1 {axis = 3 : i64} : tensor<?x2x3x3xf32>
+  %3 = mpc.contract %2, %q batch [0, 1] x [0, 2] contracting [3] x [1] : (tensor<?x2x3x3xf32>, tensor<?x3x2x8xf32>) -> tensor<?x2x3x8xf32>
+  %4 = mpc.transpose %3 {permutation = array<i64: 0, 2, 1, 3>} : tensor<?x2x3x8xf32> -> tensor<?x3x2x8xf32>
+  return %4 : tensor<?x3x2x8xf32>
+}
+
+// Another comparison, targets that count from 1, and sources as rows are masks, not causality.
+// FEW-LABEL: func.func @other_positions
+// FEW-COUNT-3: mpc.attention {{.*}} mask({{.*}}) {scale
+// FEW: return
+func.func @other_positions(%q: tensor<?x3x8xf32>) -> (tensor<?x3x8xf32>, tensor<?x3x8xf32>, tensor<?x3x8xf32>) attributes {mpc.entry} {
+  %s = mpc.constant dense<[[0, 1, 2]]> : tensor<1x3xi32>
+  %t = mpc.constant dense<[[0], [1], [2]]> : tensor<3x1xi32>
+  %l = mpc.constant dense<[[1], [2], [3]]> : tensor<3x1xi32>
+  %n = mpc.constant dense<-1.0e35> : tensor<f32>
+  %0 = mpc.contract %q, %q batch [0] x [0] contracting [2] x [2] : (tensor<?x3x8xf32>, tensor<?x3x8xf32>) -> tensor<?x3x3xf32>
+  %m1 = mpc.compare lt %s, %t : tensor<1x3xi32>, tensor<3x1xi32>
+  %1 = mpc.select %m1, %0, %n : tensor<3x3xi1>, tensor<?x3x3xf32>, tensor<f32>
+  %2 = mpc.softmax %1 {axis = 2 : i64} : tensor<?x3x3xf32>
+  %3 = mpc.contract %2, %q batch [0] x [0] contracting [2] x [1] : (tensor<?x3x3xf32>, tensor<?x3x8xf32>) -> tensor<?x3x8xf32>
+  %4 = mpc.contract %3, %q batch [0] x [0] contracting [2] x [2] : (tensor<?x3x8xf32>, tensor<?x3x8xf32>) -> tensor<?x3x3xf32>
+  %m2 = mpc.compare le %s, %l : tensor<1x3xi32>, tensor<3x1xi32>
+  %5 = mpc.select %m2, %4, %n : tensor<3x3xi1>, tensor<?x3x3xf32>, tensor<f32>
+  %6 = mpc.softmax %5 {axis = 2 : i64} : tensor<?x3x3xf32>
+  %7 = mpc.contract %6, %q batch [0] x [0] contracting [2] x [1] : (tensor<?x3x3xf32>, tensor<?x3x8xf32>) -> tensor<?x3x8xf32>
+  %8 = mpc.contract %7, %q batch [0] x [0] contracting [2] x [2] : (tensor<?x3x8xf32>, tensor<?x3x8xf32>) -> tensor<?x3x3xf32>
+  %m3 = mpc.compare le %t, %s : tensor<3x1xi32>, tensor<1x3xi32>
+  %9 = mpc.select %m3, %8, %n : tensor<3x3xi1>, tensor<?x3x3xf32>, tensor<f32>
+  %10 = mpc.softmax %9 {axis = 2 : i64} : tensor<?x3x3xf32>
+  %11 = mpc.contract %10, %q batch [0] x [0] contracting [2] x [1] : (tensor<?x3x3xf32>, tensor<?x3x8xf32>) -> tensor<?x3x8xf32>
+  return %3, %7, %11 : tensor<?x3x8xf32>, tensor<?x3x8xf32>, tensor<?x3x8xf32>
+}
+
 // Values that are no rows of one width.
 // CHECK-LABEL: func.func @values_of_another_rank
 // CHECK-COUNT-2: mpc.softmax

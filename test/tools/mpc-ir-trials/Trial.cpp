@@ -42,7 +42,7 @@ static std::string print(ModuleOp module) {
 }
 
 namespace {
-/// What a child says while it lives.
+/// A child says this while it lives.
 struct Progress {
   volatile size_t next;    // after the trial that has begun
   volatile size_t length;  // of `what`, after a trial with a finding

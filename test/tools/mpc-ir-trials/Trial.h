@@ -22,8 +22,8 @@ struct Sample {
 /// The IR of each phase that leads from the IR of `import` in `file`, itself first.
 std::vector<Sample> sampleEachPhase(mlir::MLIRContext &context, llvm::StringRef file);
 
-/// What is wrong with how the passes ended, empty where nothing is: a failure without an error, an
-/// error that is the compiler's. Crashes and loops end the process.
+/// Says what is wrong with how the passes ended, empty where nothing is: a failure without an
+/// error, an error that is the compiler's. Crashes and loops end the process.
 ///
 /// As `mpcc --compile-from` goes on from IR of this phase, to the LLVM dialect.
 std::string tryPhases(mlir::MLIRContext &context, const Sample &sample);

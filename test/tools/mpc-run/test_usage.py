@@ -26,11 +26,11 @@ class Usage(linear.ToolTest):
         self.assertRegex(self.run_tool("--version").stdout, r"^mpc-run \d+\.\d+\.\d+\n$")
 
     def test_help_of_each_command_has_an_example(self):
-        for command in ["predict", "evaluate", "train", "gradients", "bench", "devices", "inspect"]:
+        for command in ["predict", "evaluate", "train", "gradients", "bench", "serve", "devices", "inspect"]:
             text = self.run_tool(command, "--help").stdout
             self.assertRegex(text, rf"example:\n  mpc-run {command} ")
             self.assertEqual(text, self.run_tool(command, "-h").stdout)
-            self.assertEqual("data D:" in text, command not in ["devices", "inspect"])
+            self.assertEqual("data D:" in text, command not in ["serve", "devices", "inspect"])
 
     def test_options(self):
         self.usage("train", self.model, "--ephocs=3", message=r"unknown option '--ephocs'; did you mean --epochs\?")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What `--target=cuda[:sm_N,...]` asks for.
+// The targets that `--target=cuda[:sm_N,...]` asks for.
 #ifndef MPC_CODEGEN_CUDA_TARGET_H
 #define MPC_CODEGEN_CUDA_TARGET_H
 

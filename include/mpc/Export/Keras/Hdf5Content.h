@@ -12,7 +12,7 @@
 
 namespace mpc::keras {
 
-/// What a file shall hold. Paths have no leading '/'; groups on the way are made.
+/// The content of a file to be written. Paths have no leading '/'; groups on the way are made.
 struct Hdf5Content {
   struct Text {
     std::string group, name, value; ///< one string of variable length, UTF-8

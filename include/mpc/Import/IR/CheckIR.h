@@ -14,14 +14,15 @@ class DialectRegistry;
 namespace mpc {
 
 struct IRLimits {
-  /// Of brackets in text, and of attributes, types and locations in each other.
+  /// The depth of brackets in text, and of attributes, types and locations in each other.
   unsigned depth = 256;
-  /// Of a literal in text.
+  /// The digits of a literal in text.
   unsigned digits = 4096;
   /// Nodes of one attribute, type or location, counted as often as it is printed: aliases make few
   /// bytes many. Besides these, sixteen for each byte of the file.
   uint64_t nodes = 1'000'000;
-  /// Of processor time, for the parser in a child process. Besides these, one for each megabyte.
+  /// Seconds of processor time, for the parser in a child process. Besides these, one for each
+  /// megabyte.
   unsigned seconds = 5;
 };
 

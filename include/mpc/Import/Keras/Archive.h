@@ -15,7 +15,7 @@
 
 namespace mpc::keras {
 
-/// What the first bytes of a file say; the suffix of its name is never asked.
+/// The kind that the first bytes of a file say; the suffix of its name is never asked.
 enum class FileKind {
   Zip,  ///< `.keras` (also npz: the members decide)
   Hdf5, ///< legacy whole-model file, or weights alone

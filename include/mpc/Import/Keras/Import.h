@@ -42,8 +42,8 @@ struct ImportOptions {
   const llvm::MemoryBuffer *weights = nullptr;
 };
 
-/// What a model file says. The maps `datasets` and `groups` and the config are what a writer of
-/// Keras files needs.
+/// The content of a model file. A writer of Keras files needs the maps `datasets` and `groups` and
+/// the config.
 struct ImportedModel {
   /// One function `@forward` and the `mpc.variable`s, as dialects/mpc/README.md gives them for the
   /// phase import: floating tensors are float32, policies stand on `mpc.layer` as names.

@@ -29,7 +29,7 @@ struct StoredTensor {
 /// Dataset path without the leading '/' ("layers/dense/vars/0") to its value.
 using WeightFile = std::map<std::string, StoredTensor>;
 
-/// What mpc reads of an HDF5 file.
+/// The part of an HDF5 file that mpc reads.
 struct Hdf5File {
   WeightFile datasets;
   /// The strings of an attribute, under GROUP@ATTRIBUTE ("@model_config" on the root). Read are

@@ -4,6 +4,7 @@
 #include "../DotProductAttention.h"
 #include "../Fourier.h"
 #include "../LayerRegistry.h"
+#include "../PositionMasks.h"
 
 namespace mpc::keras {
 namespace {

@@ -2,6 +2,7 @@
 // keras/src/layers/attention: Attention (Luong) and AdditiveAttention (Bahdanau).
 #include "../DotProductAttention.h"
 #include "../LayerRegistry.h"
+#include "../PositionMasks.h"
 
 namespace mpc::keras {
 namespace {

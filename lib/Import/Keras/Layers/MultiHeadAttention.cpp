@@ -5,6 +5,7 @@
 #include "../CompositeBuilder.h"
 #include "../DotProductAttention.h"
 #include "../LayerRegistry.h"
+#include "../PositionMasks.h"
 
 #include <cmath>
 

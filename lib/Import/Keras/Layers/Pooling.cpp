@@ -21,13 +21,13 @@ Value getPooledImages(LayerBuilder &b, int64_t spatial, ReduceKind kind) {
   return x;
 }
 
-/// The pool as maxima of the elements at the same place of each window, axis by axis: channels
+/// The pool as maxima of the elements at the same index of each window, axis by axis: channels
 /// last, exact for integers of any size.
 Value poolIntegers(LayerBuilder &b, Value x, llvm::ArrayRef<PoolAxis> axes) {
   const int64_t most = 1024;
   for (auto [d, axis] : llvm::enumerate(axes)) {
     const int64_t taps = axis.mostElements();
-    if (taps > most || axis.places > (int64_t(1) << 20))
+    if (taps > most || axis.outputs > (int64_t(1) << 20))
       return b.error("a pool of integers over more than " + llvm::Twine(most) +
                      " elements is not supported");
     Value largest;
@@ -35,8 +35,8 @@ Value poolIntegers(LayerBuilder &b, Value x, llvm::ArrayRef<PoolAxis> axes) {
       ResampleTable table;
       table.axis = int64_t(d) + 1;
       // Shorter windows read their last element again.
-      for (int64_t place = 0; place < axis.places; ++place)
-        table.indices.push_back(std::min(axis.begin(place) + tap, axis.end(place) - 1));
+      for (int64_t output = 0; output < axis.outputs; ++output)
+        table.indices.push_back(std::min(axis.begin(output) + tap, axis.end(output) - 1));
       Value elements = b.make<ResampleOp>(x, llvm::ArrayRef<ResampleTable>(table));
       largest = largest ? b.make<MaximumOp>(largest, elements) : elements;
     }

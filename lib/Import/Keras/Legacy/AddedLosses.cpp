@@ -26,10 +26,19 @@ bool importAddedMetric(GraphImporter &importer, const LayerConfig &layer, const 
                        llvm::StringRef path, bool, llvm::ArrayRef<Value> inputs,
                        llvm::SmallVector<Value> &outputs) {
   outputs.assign(inputs.begin(), inputs.end());
-  importer.report.warn(
-      path + ": the metric '" + layer.config.getString("metric_name").value_or("") +
-      "', which model.add_metric gave the model, is left out: training and evaluation do "
-      "not show it; predictions and losses are those of Keras");
+  const std::string name = layer.config.getString("metric_name").value_or("").str();
+  const bool isMean = layer.config.getString("aggregation") == llvm::StringRef("mean");
+  for (Value values : inputs)
+    if (const bool shown =
+            isMean && !name.empty() && importer.forward.addMetric(path, name, values);
+        !shown)
+      importer.report.warn(
+          path + ": the metric '" + name +
+          "', which model.add_metric gave the model, is left out: " +
+          (isMean ? "another one has its name"
+                  : "the file does not say how its values are aggregated") +
+          "; training and evaluation do not show it; predictions and losses are those of "
+          "Keras");
   return true;
 }
 

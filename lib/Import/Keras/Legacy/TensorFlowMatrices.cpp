@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // TensorFlow's products and functions of matrices.
+#include "../PositionMasks.h"
 #include "TensorFlowBuilder.h"
 
 namespace mpc::keras {
@@ -129,13 +130,10 @@ Value diagonalMatrix(T &b) {
       b.shapeOf(x).back() > 8192)
     return b.error("takes floating vectors");
   const int64_t extent = b.shapeOf(x).back();
-  llvm::SmallVector<bool> inside(size_t(extent * extent), false);
-  for (int64_t i = 0; i < extent; ++i)
-    inside[size_t(i * extent + i)] = true;
   llvm::SmallVector<int64_t> column(b.shapeOf(x));
   column.push_back(1);
-  return b.makeSelect(b.makeMask({extent, extent}, inside), b.makeReshape(x, column),
-                      b.makeCastLike(b.makeConstant(0.0), x));
+  return b.makeSelect(makeDiagonalMask(b, extent, extent, ComparePredicate::EQ),
+                      b.makeReshape(x, column), b.makeCastLike(b.makeConstant(0.0), x));
 }
 
 /// What lies within so many diagonals below and above the main one; negative numbers keep all.

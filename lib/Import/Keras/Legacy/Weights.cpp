@@ -3,6 +3,7 @@
 // give the order, datasets lie at the names.
 #include "../Dtype.h"
 #include "../ModelWeights.h"
+#include "CudnnWeights.h"
 
 #include "mpc/Import/Keras/InputError.h"
 
@@ -75,6 +76,27 @@ std::vector<const ModelVariable *> variablesOf(const LayerConfig &layer,
   return result;
 }
 
+/// Of a layer's variables, those that are kernel, recurrent kernel and bias of one recurrence.
+static void convertRecurrences(Hdf5File &file, llvm::StringRef group,
+                               llvm::ArrayRef<std::string> names,
+                               llvm::ArrayRef<const ModelVariable *> variables) {
+  for (size_t i = 0; i + 2 < variables.size(); ++i) {
+    constexpr llvm::StringLiteral endings[] = {"/kernel", "/recurrent_kernel", "/bias"};
+    StoredTensor *tensors[3];
+    bool isRecurrence = true;
+    for (size_t n = 0; n < 3; ++n) {
+      const ModelVariable &variable = *variables[i + n];
+      auto stored = file.datasets.find(pathOf(group, names[i + n]));
+      isRecurrence &= stored != file.datasets.end() && !variable.quantizer &&
+                      llvm::StringRef(variable.path).ends_with(endings[n]) &&
+                      variable.layer == variables[i]->layer;
+      tensors[n] = isRecurrence ? &stored->second : nullptr;
+    }
+    if (isRecurrence)
+      convertCudnnWeights(*tensors[0], *tensors[1], *tensors[2], variables[i + 2]->type.getShape());
+  }
+}
+
 llvm::Error takeLegacyWeights(Hdf5File &file, const ModelConfig &config, llvm::StringRef fileName,
                               const GraphImporter &importer, ImportedModel &model) {
   llvm::Error errors = llvm::Error::success();
@@ -108,6 +130,7 @@ llvm::Error takeLegacyWeights(Hdf5File &file, const ModelConfig &config, llvm::S
                               "; the architecture and the weights are of different models");
       continue;
     }
+    convertRecurrences(file, group, names, variables);
     for (const auto &[variable, weight] : llvm::zip_equal(variables, names)) {
       const std::string path = pathOf(group, weight);
       auto stored = file.datasets.find(path);

@@ -3,6 +3,7 @@
 #include "OperationBuilder.h"
 
 #include "../Dtype.h"
+#include "../PositionMasks.h"
 
 namespace mpc::keras {
 namespace {
@@ -351,11 +352,9 @@ template <bool lower> Value triangle(B &b) {
   if (rank < 2)
     return b.error("'" + b.layer.className + "' needs two dimensions");
   const int64_t rows = b.shapeOf(x)[rank - 2], columns = b.shapeOf(x)[rank - 1];
-  llvm::SmallVector<bool> kept;
-  for (int64_t row = 0; row < rows; ++row)
-    for (int64_t column = 0; column < columns; ++column)
-      kept.push_back(lower ? column - row <= diagonal : column - row >= diagonal);
-  return b.makeSelect(b.makeMask({rows, columns}, kept), x, b.makeScalar(elementTypeOf(x), 0));
+  Value kept = makeDiagonalMask(b, rows, columns,
+                                lower ? ComparePredicate::LE : ComparePredicate::GE, diagonal);
+  return b.makeSelect(kept, x, b.makeScalar(elementTypeOf(x), 0));
 }
 
 constexpr OperationEntry kIndexingOperations[] = {

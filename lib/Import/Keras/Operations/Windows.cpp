@@ -308,8 +308,8 @@ Value unfold(B &b) {
     tables.push_back(*table);
   }
   const int64_t batch = b.shapeOf(x)[0], channels = b.shapeOf(x)[1], rows = patches->kernel[0],
-                columns = patches->kernel[1], down = tables[0].places() / rows,
-                across = tables[1].places() / columns;
+                columns = patches->kernel[1], down = tables[0].outputs() / rows,
+                across = tables[1].outputs() / columns;
   x = b.make<ResampleOp>(x, llvm::ArrayRef<ResampleTable>(tables));
   x = b.makeReshape(x, {batch, channels, rows, down, columns, across});
   x = b.make<TransposeOp>(x, llvm::ArrayRef<int64_t>{0, 1, 2, 4, 3, 5});
@@ -339,7 +339,7 @@ Value fold(B &b) {
     tables.push_back(*table);
   }
   const int64_t rows = patches->kernel[0], columns = patches->kernel[1],
-                down = tables[0].places() / rows, across = tables[1].places() / columns;
+                down = tables[0].outputs() / rows, across = tables[1].outputs() / columns;
   const int64_t inner = b.rankOf(x) == 3 ? b.shapeOf(x)[1] : 0;
   if (inner < 1 || inner % rows || (inner / rows) % columns || b.shapeOf(x)[2] % across ||
       b.shapeOf(x)[2] / across != down)

@@ -38,9 +38,9 @@ uint64_t AttentionHead::bytes(const AttentionKernels &kernels, const Attention &
 // ---- Memory -------------------------------------------------------------------------------------
 
 template <typename Type> Type *AttentionHead::take(int64_t count) {
-  uint8_t *place = memory ? memory + taken : nullptr;
+  uint8_t *start = memory ? memory + taken : nullptr;
   taken += static_cast<uint64_t>(roundUp(count * static_cast<int64_t>(sizeof(Type)), lineBytes));
-  return reinterpret_cast<Type *>(place);
+  return reinterpret_cast<Type *>(start);
 }
 
 AttentionHead::Lanes AttentionHead::takeLanes(int64_t k) {
@@ -80,7 +80,7 @@ void AttentionHead::layOut(bool isGradient) {
   keySums = takeSums(roundUp(shape.width, kernel.rows), shape.sources);
   valueSums = takeSums(roundUp(shape.valueWidth, kernel.rows), shape.sources);
   const int64_t width = std::max(shape.width, shape.valueWidth);
-  // Of rows that are stored together.
+  // wide[0] holds the rows that are stored together.
   wide[0] = take<float>(vectorElements * width);
   wide[1] = take<float>(width);
   leftPanels = take<uint8_t>(ceilDivide(width, kernel.rows) * stepsOf(block) * kernel.lhsStepBytes);
@@ -90,20 +90,20 @@ void AttentionHead::layOut(bool isGradient) {
 
 // ---- Operands -----------------------------------------------------------------------------------
 
-const uint8_t *AttentionHead::at(const void *from, int64_t pair, int64_t place, int64_t places,
+const uint8_t *AttentionHead::at(const void *from, int64_t pair, int64_t position, int64_t length,
                                  int64_t width) const {
   const int64_t sample = pair / shape.heads, head = pair % shape.heads;
-  return static_cast<const uint8_t *>(from) + ((sample * places + place) * shape.heads + head) *
+  return static_cast<const uint8_t *>(from) + ((sample * length + position) * shape.heads + head) *
                                                   width *
                                                   static_cast<int64_t>(dtypeSize(shape.dtype));
 }
 
-uint8_t *AttentionHead::at(void *to, int64_t pair, int64_t place, int64_t places,
+uint8_t *AttentionHead::at(void *to, int64_t pair, int64_t position, int64_t length,
                            int64_t width) const {
-  return const_cast<uint8_t *>(at(static_cast<const void *>(to), pair, place, places, width));
+  return const_cast<uint8_t *>(at(static_cast<const void *>(to), pair, position, length, width));
 }
 
-void AttentionHead::packPlaces(const void *from, int64_t width, const Panels &to) const {
+void AttentionHead::packSources(const void *from, int64_t width, const Panels &to) const {
   const PanelSource source = {from, shape.heads * width, shape.sources, width};
   to.pieces->packRhs[shape.dtype][/*contiguous=*/1](
       source, ceilDivide(to.columns, to.pieces->columns), to.steps, to.data);
@@ -177,25 +177,25 @@ void AttentionHead::multiply(const Lanes &lanes, int64_t count, const Panels &pa
     tile.pieces = &piece;
     tile.count = 1;
     for (int64_t row = 0; row < count; row += pieces.rows) {
-      const uint8_t *places[mostPieceRows];
+      const uint8_t *starts[mostPieceRows];
       tile.rows = std::min(pieces.rows, count - row);
       for (int64_t i = 0; i < tile.rows; ++i)
-        places[i] = lanes.data + (row + i) * lanes.stride;
-      tile.lanes = places;
+        starts[i] = lanes.data + (row + i) * lanes.stride;
+      tile.lanes = starts;
       tile.sums = sums.row(row) + column;
       pieces.multiply(tile);
     }
   }
 }
 
-void AttentionHead::accumulate(const Lanes &left, int64_t width, const Lanes &right, int64_t places,
-                               int64_t count, const Sums &sums) const {
+void AttentionHead::accumulate(const Lanes &left, int64_t width, const Lanes &right,
+                               int64_t sources, int64_t count, const Sums &sums) const {
   const int64_t bytes = isNarrow() ? 2 : 4, steps = stepsOf(count);
   const int64_t rowPanels = ceilDivide(width, kernel.rows),
-                columnPanels = ceilDivide(places, kernel.columns);
+                columnPanels = ceilDivide(sources, kernel.columns);
   kernel.packLhs[laneType()][0]({left.data, left.stride / bytes, width, count}, rowPanels, steps,
                                 leftPanels);
-  kernel.packRhs[laneType()][0]({right.data, right.stride / bytes, places, count}, columnPanels,
+  kernel.packRhs[laneType()][0]({right.data, right.stride / bytes, sources, count}, columnPanels,
                                 steps, rightPanels);
   MicroTile tile = {};
   tile.steps = steps;
@@ -244,7 +244,7 @@ void AttentionHead::shareWithHidden(const Sight &sight, float *row, float *large
                                     float *sum) const {
   constexpr float negligible = 104; // e^-104 is 0
   const auto score = static_cast<float>(*shape.hiddenScore);
-  // Not either where the largest is NaN.
+  // A largest score that is NaN ends here, too.
   if (!(*largest < score + negligible))
     return;
   const int64_t hidden = hiddenFrom(sight);
@@ -252,7 +252,7 @@ void AttentionHead::shareWithHidden(const Sight &sight, float *row, float *large
     return;
   const float top = std::max(*largest, score), own = *sum * std::exp(*largest - top),
               total = own + static_cast<float>(hidden) * std::exp(score - top);
-  // Of scores that are all -inf, or none at all, sum and probabilities are not numbers.
+  // If all scores are -inf, or there is none, the sum and the probabilities are not numbers.
   const bool counts = own > 0;
   for (int64_t i = 0; i < sight.seen; ++i)
     row[i] = counts ? row[i] * (own / total) : 0;
@@ -275,7 +275,7 @@ const uint8_t *AttentionHead::keptOf(const AttentionDropout &dropout, int64_t pa
 
 void AttentionHead::attend(const AttentionOperands &operands, int64_t pair, int64_t first,
                            int64_t end) {
-  packPlaces(at(operands.key, pair, 0, shape.sources, shape.width), shape.width, keys);
+  packSources(at(operands.key, pair, 0, shape.sources, shape.width), shape.width, keys);
   packWidth(at(operands.value, pair, 0, shape.sources, shape.valueWidth), shape.valueWidth, values);
   for (int64_t target = first; target < end; target += block) {
     const int64_t count = std::min(block, end - target),
@@ -307,10 +307,10 @@ void AttentionHead::attend(const AttentionOperands &operands, int64_t pair, int6
 
 void AttentionHead::differentiate(const AttentionGradientOperands &operands, int64_t pair) {
   const uint8_t *key = at(operands.key, pair, 0, shape.sources, shape.width);
-  packPlaces(key, shape.width, keys);
+  packSources(key, shape.width, keys);
   packWidth(key, shape.width, keysOfWidth);
-  packPlaces(at(operands.value, pair, 0, shape.sources, shape.valueWidth), shape.valueWidth,
-             values);
+  packSources(at(operands.value, pair, 0, shape.sources, shape.valueWidth), shape.valueWidth,
+              values);
   const auto clear = [&](const Sums &sums, int64_t width) {
     std::fill_n(sums.data, roundUp(width, kernel.rows) * sums.stride, 0.0f);
   };

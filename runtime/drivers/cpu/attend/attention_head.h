@@ -29,8 +29,8 @@ public:
   // Targets of a block.
   static int64_t blockOf(const Attention &shape);
 
-  // Of the pair (sample * heads + head); the targets [first, end) are whole blocks, or the last
-  // one.
+  // Both work on one pair, (sample * heads + head). The targets [first, end) are whole blocks, or
+  // the last one.
   void attend(const AttentionOperands &operands, int64_t pair, int64_t first, int64_t end);
   void differentiate(const AttentionGradientOperands &operands, int64_t pair);
 
@@ -62,13 +62,14 @@ private:
   int64_t stepsOf(int64_t k) const { return (k + kernel.depth - 1) / kernel.depth; }
   bool isNarrow() const { return kernel.depth > 1; } // bfloat16, otherwise float32
   mpc_rt_dtype_t laneType() const { return isNarrow() ? MPC_RT_BFLOAT16 : MPC_RT_FLOAT32; }
-  // Where a place of [batch, places, heads, width] lies.
-  const uint8_t *at(const void *from, int64_t pair, int64_t place, int64_t places,
+  // Returns where a position of [batch, length, heads, width] lies in memory.
+  const uint8_t *at(const void *from, int64_t pair, int64_t position, int64_t length,
                     int64_t width) const;
-  uint8_t *at(void *to, int64_t pair, int64_t place, int64_t places, int64_t width) const;
+  uint8_t *at(void *to, int64_t pair, int64_t position, int64_t length, int64_t width) const;
 
-  // As columns whose k are the numbers of a place, or the places.
-  void packPlaces(const void *from, int64_t width, const Panels &to) const;
+  // packSources() has sources as columns and the width as k; packWidth() has them the other way
+  // round.
+  void packSources(const void *from, int64_t width, const Panels &to) const;
   void packWidth(const void *from, int64_t width, const Panels &to) const;
   void copyRows(const void *from, int64_t count, int64_t width, const Lanes &to) const;
   void widen(const void *from, int64_t count, float *to) const;
@@ -78,8 +79,8 @@ private:
   // sums = lanes[rows, k] panels, of which the first `columns` and `steps` count.
   void multiply(const Lanes &lanes, int64_t rows, const Panels &panels, int64_t columns,
                 int64_t steps, const Sums &sums) const;
-  // sums[width, places] += left[rows, width]^T right[rows, places]
-  void accumulate(const Lanes &left, int64_t width, const Lanes &right, int64_t places,
+  // sums[width, sources] += left[rows, width]^T right[rows, sources]
+  void accumulate(const Lanes &left, int64_t width, const Lanes &right, int64_t sources,
                   int64_t rows, const Sums &sums) const;
   void storeTransposed(const Sums &sums, int64_t width, int64_t pair, void *to) const;
   void differentiateBlock(const AttentionGradientOperands &operands, int64_t pair, int64_t first,
@@ -98,7 +99,7 @@ private:
   void shareWithHidden(const Sight &sight, float *row, float *largest, float *sum) const;
   // Which probabilities of the target dropout keeps; null: all of them.
   const uint8_t *keptOf(const AttentionDropout &dropout, int64_t pair, int64_t target) const;
-  // What any of these targets sees.
+  // The number of sources up to the last one that any of these targets sees.
   int64_t seenFrom(const uint8_t *mask, int64_t pair, int64_t first, int64_t count) const;
 
   const Attention &shape;

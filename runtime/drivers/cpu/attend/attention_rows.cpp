@@ -73,7 +73,7 @@ inline Words loadMask(const uint8_t *mask, int64_t count) {
   return __builtin_convertvector(bytes, Words) != 0;
 }
 
-// What dropout leaves of `value`.
+// Applies dropout: what is not kept becomes 0, the rest is scaled.
 inline Vector drop(Vector value, const uint8_t *kept, int64_t count, float keepScale) {
   return select(loadMask(kept, count), value * keepScale, Vector{});
 }
@@ -102,7 +102,7 @@ void softmax(float *scores, const uint8_t *mask, const uint8_t *kept, int64_t co
     store(power, scores + i);
     sums += power;
   }
-  // Of scores that are all -inf what fills up the last vector is not a number, either.
+  // If all scores are -inf, the elements that fill up the last vector are not numbers, either.
   fill(scores, count, end, 0);
   const float total = sumOf(sums), factor = 1 / total;
   for (int64_t i = 0; i < end; i += lanes) {

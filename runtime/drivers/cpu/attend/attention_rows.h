@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What attention does with rows of scores between its products, in float32, written once and
+// The work of attention on rows of scores between its products, in float32. It is written once and
 // compiled once per ISA level.
 #ifndef MPC_RUNTIME_DRIVERS_CPU_ATTEND_ATTENTION_ROWS_H
 #define MPC_RUNTIME_DRIVERS_CPU_ATTEND_ATTENTION_ROWS_H

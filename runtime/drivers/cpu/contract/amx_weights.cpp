@@ -37,12 +37,12 @@ int64_t partsOf(const Contraction &c) {
   return c.lhs == MPC_RT_BFLOAT16 ? 1 : c.lhs == MPC_RT_FLOAT16 ? 2 : 3;
 }
 
-int8_t numberAt(const Contraction &c, const int8_t *rhs, const WeightScales *blocks, int64_t place,
+int8_t numberAt(const Contraction &c, const int8_t *rhs, const WeightScales *blocks, int64_t index,
                 int64_t n) {
   if (n >= c.n)
     return 0;
-  if (place < c.k)
-    return weightAt(c, rhs, blocks ? blocks->rowAt(place) : place, n);
+  if (index < c.k)
+    return weightAt(c, rhs, blocks ? blocks->rowAt(index) : index, n);
   return blocks ? blocks->fillingNumber(n) : int8_t{0};
 }
 
@@ -95,7 +95,7 @@ MPC_AMX_INLINE __m512 loadWide(mpc_rt_dtype_t dtype, const void *lhs, int64_t fi
       _mm256_maskz_loadu_epi16(mask, static_cast<const uint16_t *>(lhs) + first));
 }
 
-// Of one row, the 32 numbers from k on: each part to its place in the tiles of the step.
+// Packs the 32 numbers of one row from k on: each part goes to its index in the tiles of the step.
 MPC_AMX void packNumbers(const Contraction &c, const void *lhs, int64_t row, int64_t k,
                          int64_t parts, uint8_t *to, int64_t partBytes) {
   const int64_t count = std::min<int64_t>(stepRows, c.k - k);
@@ -122,7 +122,7 @@ enum class Form {
   scaled   // times the scale, too, and rounded
 };
 
-// Of 16 columns.
+// The zeros and scales of 16 columns.
 struct Adjustment {
   __m512 zero, scale;
 };
@@ -134,11 +134,11 @@ MPC_AMX_INLINE __m512i interleave(__m512 even, __m512 odd) {
 }
 
 MPC_AMX_INLINE __m512i roundAndInterleave(__m512 even, __m512 odd) {
-  const __m512i places =
+  const __m512i indices =
       _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6,
                        21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
   const __m512bh rounded = _mm512_cvtne2ps_pbh(odd, even);
-  return _mm512_permutexvar_epi16(places, reinterpret_cast<const __m512i &>(rounded));
+  return _mm512_permutexvar_epi16(indices, reinterpret_cast<const __m512i &>(rounded));
 }
 
 // One row of a tile from numbers in the low four bits of each lane.
@@ -192,7 +192,7 @@ __mmask16 columnMask(const Contraction &c, int64_t first) {
   return static_cast<__mmask16>((1u << count) - 1);
 }
 
-// Of 16 columns from `column` on.
+// Loads the zeros and scales of the 16 columns from `column` on.
 MPC_AMX_INLINE Adjustment loadAdjustment(const Scales &scales, int64_t block, int64_t column) {
   constexpr auto together = static_cast<int64_t>(mpc::rt::tileColumns);
   const float *zero =
@@ -272,11 +272,12 @@ struct Rows {
   int64_t first, upper, lower;
   const uint8_t *upperAt, *lowerAt;
 
-  // Of a row and one of the two tiles of columns, among the sums of all tiles.
-  static int64_t placeOf(int64_t row, int tile) {
+  // The offset of the sums of a row and one of the two tiles of columns among the sums of all
+  // tiles.
+  static int64_t offsetOf(int64_t row, int tile) {
     return (row / tileRows * 2 + tile) * tileSums + row % tileRows * 16;
   }
-  // By two tiles of weights; lhs has `parts` for each step of its own.
+  // Multiplies lhs, which has `parts` tiles for each step, by two tiles of weights.
   MPC_AMX_INLINE void multiply(const uint16_t *widened, int64_t step, int64_t parts) const {
     _tile_loadd(6, widened, 64);
     _tile_loadd(7, widened + tileNumbers, 64);
@@ -294,8 +295,8 @@ struct Rows {
   // The sums of a block, times its scales, onto the totals.
   MPC_AMX_INLINE void addScaled(const Scratch &scratch, const Adjustment &by, int tile) const {
     for (int64_t row = 0; row < upper + lower; ++row) {
-      float *total = scratch.totals + placeOf(row, tile);
-      _mm512_store_ps(total, _mm512_fmadd_ps(_mm512_load_ps(scratch.tiles + placeOf(row, tile)),
+      float *total = scratch.totals + offsetOf(row, tile);
+      _mm512_store_ps(total, _mm512_fmadd_ps(_mm512_load_ps(scratch.tiles + offsetOf(row, tile)),
                                              by.scale, _mm512_load_ps(total)));
     }
   }
@@ -305,7 +306,7 @@ struct Rows {
       const __mmask16 mask = columnMask(work.c, at);
       for (int64_t row = 0; mask && row < upper + lower; ++row)
         _mm512_mask_storeu_ps(work.sums + (first + row) * work.c.n + at, mask,
-                              _mm512_load_ps(totals + placeOf(row, tile)));
+                              _mm512_load_ps(totals + offsetOf(row, tile)));
     }
   }
 };
@@ -395,7 +396,7 @@ void packRows(ThreadTeam &team, const Contraction &c, const void *lhs, uint8_t *
 bool findScales(const Contraction &c, const WeightScales &blocks, Scales &scales) {
   if (c.lhs == MPC_RT_FLOAT16 || !blocks.divisors.empty())
     return false;
-  auto blockOf = [&](int64_t place) { return blocks.blockOfRow[static_cast<size_t>(place)]; };
+  auto blockOf = [&](int64_t index) { return blocks.blockOfRow[static_cast<size_t>(index)]; };
   int64_t rows = 0;
   while (rows < c.k && blockOf(rows) == 0)
     ++rows;
@@ -403,8 +404,8 @@ bool findScales(const Contraction &c, const WeightScales &blocks, Scales &scales
     rows = stepsOf(c) * stepRows;
   if (rows == 0 || rows % stepRows)
     return false;
-  for (int64_t place = 0; place < c.k; ++place)
-    if (blockOf(place) != place / rows)
+  for (int64_t index = 0; index < c.k; ++index)
+    if (blockOf(index) != index / rows)
       return false;
   scales = {rows, &blocks};
   return true;
@@ -429,10 +430,10 @@ void multiply(ThreadTeam &team, const Contraction &c, const uint8_t *rows, const
     for (int64_t part = begin; part < end; ++part) {
       auto *base = scratch + static_cast<uint64_t>(part) * own;
       auto *tiles = reinterpret_cast<float *>(base);
-      const Scratch places{reinterpret_cast<uint16_t *>(tiles + 8 * tileSums), tiles,
-                           tiles + 4 * tileSums};
+      const Scratch ownScratch{reinterpret_cast<uint16_t *>(tiles + 8 * tileSums), tiles,
+                               tiles + 4 * tileSums};
       for (int64_t strip = strips * part / parts; strip < strips * (part + 1) / parts; ++strip)
-        kernel(work, strip, places);
+        kernel(work, strip, ownScratch);
     }
     amxBFloat16.leave(before);
   });

@@ -30,7 +30,7 @@ public:
   uint64_t bytes() const override { return blocked.bytes(); }
 
 private:
-  // Where the result goes, and what else the product makes.
+  // Says where the result goes, and what else the product makes.
   BlockedProduct::Result resultOf(const ContractionCall &call, ContractionMemory &memory,
                                   uint32_t *largest) const;
   // The packed rhs; null: the product packs it on the way.
@@ -63,7 +63,7 @@ BlockedProduct::Result BlockedKernel::resultOf(const ContractionCall &call,
                                 extras.kernel, call.isConsumed(),
                                 extras.bits,   static_cast<float *>(extras.rhsSums)};
   if (!blocked.storesNothing(call.shape, result))
-    result.out = memory.placeOf(call.shape, call.out);
+    result.out = memory.resultMemory(call.shape, call.out);
   return result;
 }
 
@@ -72,7 +72,7 @@ const void *BlockedKernel::findPacked(const ContractionCall &call, ContractionMe
                                       const BlockedProduct::Result &result, const Pack &pack) {
   const Contraction &c = call.shape;
   const int32_t variable = call.descriptor.rhs_variable;
-  // What is kept packed is not packed again, and sums are made while it is.
+  // A packed copy that is kept is not packed again, and sums of rhs are made while it is packed.
   if (variable < 0 || c.batch != 1 || call.extras.rhsSums)
     return nullptr;
   PackedWeights &entry = memory.entryOf(variable, c, &blocked);

@@ -8,7 +8,7 @@ namespace mpc::rt {
 // Fewer are computed sooner than another thread begins.
 static constexpr int64_t productsPerThread = 1 << 18;
 
-// Of a row of lhs that is read where it lies.
+// The most bytes that a row of lhs has when it is read unpacked.
 static constexpr int64_t longestRow = 4096;
 
 int64_t BlockedLayout::threadsFor(const Contraction &shape) const {
@@ -65,7 +65,7 @@ bool BlockedLayout::mayReadLhsAsItLies(const Contraction &shape) const {
 // stored by longer rows, around the caches.
 bool BlockedLayout::readsLhsAsItLies(const Contraction &shape, bool rhsPacked,
                                      const Result &result) const {
-  // With tiles not measured.
+  // AMX tiles are left out because nobody has measured them.
   return &kernel != &amxBFloat16 && mayReadLhsAsItLies(shape) && rhsPacked &&
          !(result.kernel && result.isConsumed) && !streamsResult(shape, result.out);
 }
@@ -77,7 +77,8 @@ BlockedLayout::RhsPacking BlockedLayout::rhsPackingOf(const Contraction &shape, 
   const int64_t threads = threadsFor(shape);
   const int64_t lhsBytes =
       ceilDivide(shape.m, kernel.rows) * stepsOf(shape.k) * kernel.lhsStepBytes;
-  // Of few blocks of columns threads would pack the same; for strips of lhs, again and again.
+  // If there were few blocks of columns, several threads would pack the same one; if lhs were cut
+  // into strips, each strip would pack rhs again.
   const bool isOnce = grid.columns.count >= threads && lhsBytes <= stripBytes &&
                       columnBytesOf(shape, grid) * threads <= stripBytes;
   return packsOnce && isOnce && !readsLhsAsItLies(shape, /*rhsPacked=*/true, result)

@@ -37,7 +37,7 @@ public:
   bool runsByRows(const Contraction &shape) const {
     return shape.batch == 1 && multiplies(shape) && mayReadLhsAsItLies(shape);
   }
-  // Of a packed rhs.
+  // The size of a packed rhs.
   uint64_t packedBytes(const Contraction &shape) const;
   // Whether rhs is packed as a whole before the product, once: kept copies save that. Otherwise
   // each block packs what it reads.
@@ -70,13 +70,13 @@ protected:
     const int64_t columns = lanePieces(shape).columns;
     return (shape.n + columns - 1) / columns;
   }
-  // Of the blocks [first, first + count).
+  // The panels of the blocks [first, first + count).
   static Panels panelsOf(const PanelOperand &side, const Blocking &blocks, int64_t first,
                          int64_t count);
   const uint8_t *chunkOf(const PanelOperand &side, const Panels &panels, int64_t chunk,
                          int64_t panel) const;
 
-  // As many as the product has work for.
+  // The product has work for this number of threads.
   int64_t threadsFor(const Contraction &shape) const;
   // Few blocks are cut further until every thread has as many. `longRows`: of a block, for a
   // kernel.

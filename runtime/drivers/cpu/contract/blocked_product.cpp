@@ -62,7 +62,7 @@ void BlockedProduct::run(const Contraction &shape, const void *lhs, const void *
             block.rows = std::min(grid.rows.size, shape.m - block.row);
             block.column = (column + i / rows % columns) * grid.columns.size;
             block.columns = std::min(grid.columns.size, shape.n - block.column);
-            // Of all blocks that pack these columns, the first one alone.
+            // Several blocks pack these columns; only the first one sums them.
             block.rhsSums = block.row == 0 ? result.rhsSums : nullptr;
             block.lhs.data = at(lhs, block.batch * shape.m * shape.k, left.dtype);
             if (rhs)
@@ -110,7 +110,8 @@ void BlockedProduct::runRows(const Contraction &shape, const void *lhs, const vo
 
 uint32_t BlockedProduct::completeRow(const Contraction &shape, const Result &result, int64_t row,
                                      int64_t column, uint8_t *values, size_t count) const {
-  // Of one matrix. Blocks begin where a byte of bits does: panels are multiples of 8 columns.
+  // The result is one matrix. Blocks begin at a whole byte of bits, since panels are multiples of 8
+  // columns.
   const int64_t byte = row * shape.maskRowBytes() + column / 8;
   if (result.bits.where)
     (shape.out == MPC_RT_FLOAT32 ? vectors.keepWhere32

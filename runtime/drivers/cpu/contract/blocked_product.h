@@ -63,8 +63,8 @@ private:
                ? vectors.largest32(reinterpret_cast<const uint32_t *>(row), count)
                : vectors.largest16(reinterpret_cast<const uint16_t *>(row), count);
   }
-  // What is done to a part of a row of the result, from `column` on, once it is finished at
-  // `values`; its largest element, where `result` asks for it.
+  // Completes a part of a row of the result, from `column` on, whose values are finished at
+  // `values`. Returns its largest magnitude where `result` asks for it.
   uint32_t completeRow(const Contraction &shape, const Result &result, int64_t row, int64_t column,
                        uint8_t *values, size_t count) const;
   // Streamed weights (blocked_product_stream.cpp).

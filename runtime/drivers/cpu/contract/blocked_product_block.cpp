@@ -37,7 +37,7 @@ public:
       part = ceilDivide(sourceOf(next, 0, next.steps).rows, tiles);
     else
       part = ceilDivide(ceilDivide(next.steps * kernel.rhsStepBytes, tiles), cacheLine) * cacheLine;
-    return group.place;
+    return group.data;
   }
   int64_t tiles() const { return tilesOf(group); }
   // Before each of its tiles is multiplied: what is to be fetched meanwhile.
@@ -49,7 +49,7 @@ public:
     const int64_t first = done;
     done += part;
     if (!packs)
-      return {next.place + first, part, 0, 1};
+      return {next.data + first, part, 0, 1};
     MemoryRows rows = sourceOf(next, 0, next.steps);
     rows.first += first * rows.stride;
     rows.rows = std::clamp<int64_t>(rows.rows - first, 0, part);
@@ -62,7 +62,7 @@ private:
   // Counted on through all chunks. No steps: there is none.
   struct Group {
     int64_t index, panel, panels, step, steps;
-    const uint8_t *place;
+    const uint8_t *data;
   };
   Group groupAt(int64_t index) const {
     const int64_t chunk = index / groupsOfChunk, step = chunk * kernel.steps;
@@ -74,9 +74,9 @@ private:
                    std::clamp<int64_t>(block.rhs.steps() - step, 0, kernel.steps),
                    memory};
     if (block.rhsPacking != RhsPacking::byBlock)
-      found.place = product.chunkOf(block.rhs, block.rhsPanels, chunk, found.panel);
+      found.data = product.chunkOf(block.rhs, block.rhsPanels, chunk, found.panel);
     else if (index % 2)
-      found.place += groupPanels * kernel.steps * kernel.rhsStepBytes;
+      found.data += groupPanels * kernel.steps * kernel.rhsStepBytes;
     return found;
   }
   int64_t tilesOf(const Group &of) const { return of.panels * rowPanels; }
@@ -101,8 +101,8 @@ private:
   void pack(const Group &of, int64_t step, int64_t steps) const {
     if (steps == of.steps)
       return product.packSteps(block.rhs, of.panel, of.panels, of.step, steps,
-                               const_cast<uint8_t *>(of.place), block.rhsSums);
-    auto *to = const_cast<uint8_t *>(of.place) + step * kernel.rhsStepBytes;
+                               const_cast<uint8_t *>(of.data), block.rhsSums);
+    auto *to = const_cast<uint8_t *>(of.data) + step * kernel.rhsStepBytes;
     for (int64_t panel = 0; steps > 0 && panel < of.panels; ++panel)
       product.packSteps(block.rhs, of.panel + panel, 1, of.step + step, steps,
                         to + panel * of.steps * kernel.rhsStepBytes, block.rhsSums);
@@ -115,7 +115,7 @@ private:
   const bool packs, packsSlices;
   const int64_t groupPanels, firstPanel, panels, groupsOfChunk, rowPanels;
   Group group = {}, next;
-  // Of the next group: what each tile packs and fetches in steps, fetches in rows, or in bytes.
+  // Each tile packs or fetches a part of the next group, counted in steps, in rows or in bytes.
   int64_t part = 0, done = 0;
 };
 

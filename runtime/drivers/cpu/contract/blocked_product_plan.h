@@ -14,11 +14,11 @@
 namespace mpc::rt {
 
 constexpr int64_t cacheLine = 64;
-// Of what is packed before blocks are multiplied, per operand: more than that is done in strips.
+// Larger operands are packed in strips instead of as a whole before the blocks are multiplied.
 constexpr int64_t stripBytes = 32 << 20;
 // Behind each row of sums, so that rows do not fall on the same few sets of the caches.
 constexpr int64_t sumPadding = 16;
-// Of one row of a block.
+// The most bytes that one row of a block has.
 constexpr size_t maximalRowBytes = 16384;
 
 inline int64_t elementBytes(mpc_rt_dtype_t dtype) { return static_cast<int64_t>(dtypeSize(dtype)); }

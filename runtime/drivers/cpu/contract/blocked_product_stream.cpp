@@ -11,9 +11,9 @@ namespace {
 
 // Their sums of one panel stay in the first-level cache.
 constexpr int64_t mostStreamedRows = 64, mostStreamedColumns = 64;
-// Of kernels for which it was measured (AVX2, docs/decisions/0067).
+// Only kernels with panels of at most this many columns were measured (AVX2, docs/decisions/0067).
 constexpr int64_t mostColumnsOfOnePanel = 16;
-// Of a panel, that are multiplied by the rows at a time; as much is on its way
+// The rows multiply this many bytes of a panel at a time while the next ones are fetched
 // (docs/decisions/0063).
 constexpr int64_t bytesAtOnce = 128 << 10, mostChunksAtOnce = 2;
 
@@ -48,7 +48,7 @@ bool BlockedProduct::streamsWeights(const Contraction &shape, bool rhsIsPacked) 
   if (shape.batch == 1 && shape.n <= kernel.columns && kernel.columns <= mostColumnsOfOnePanel &&
       readsLanes(shape))
     return true;
-  // With tiles not measured.
+  // AMX tiles are left out because nobody has measured them.
   return rhsIsPacked && shape.batch == 1 && shape.m <= mostStreamedRows &&
          &kernel != &amxBFloat16 && kernel.columns <= mostStreamedColumns;
 }

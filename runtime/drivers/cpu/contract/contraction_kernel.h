@@ -18,7 +18,7 @@ class ContractionKernel {
 public:
   virtual ~ContractionKernel() = default;
 
-  // As choices and the log of kernels call it.
+  // The name in choices and in the log of kernels.
   virtual const char *name() const = 0;
   // The same of one call, of kernels that run others.
   virtual const char *nameOf(const ContractionCall & /*call*/) { return name(); }
@@ -36,9 +36,9 @@ public:
   virtual bool isTuned() const { return false; }
   // It reads weights of which a float32 master is all that there is.
   virtual bool readsMasters() const { return false; }
-  // What threads with rows of their own call; null where there is no such thing.
+  // Threads that have rows of their own call this product; null where the kernel has none.
   virtual BlockedProduct *product() { return nullptr; }
-  // Of what it keeps itself.
+  // The memory that the kernel itself keeps.
   virtual uint64_t bytes() const { return 0; }
   virtual void forgetPlans() noexcept {}
 };

@@ -77,7 +77,7 @@ void ContractionKernels::measure(const ContractionCall &call) {
       candidates.push_back(kernel.get());
   if (candidates.size() < 2)
     return;
-  // What the rules prefer is first.
+  // The kernel that the rules prefer is measured first.
   const auto best = std::find(candidates.begin(), candidates.end(), choose(call).kernel);
   if (best != candidates.end())
     std::iter_swap(candidates.begin(), best);

@@ -16,7 +16,7 @@
 
 namespace mpc::rt {
 
-// What a context has, so that tests reach kernels that a CPU would not take.
+// The abilities of a context; tests set them to reach kernels that their CPU would not take.
 struct ContractionAbilities {
   bool nativeBFloat16; // oneDNN multiplies bfloat16 as it is, instead of through float32
   bool exactInt8;      // oneDNN multiplies int8
@@ -63,7 +63,7 @@ std::unique_ptr<ContractionKernel> makeIntegerTiles(IntegerWeights &integers);
 std::unique_ptr<ContractionKernel> makeIntegerCopy(ContractionKernels &kernels,
                                                    IntegerWeights &integers, bool nativeBFloat16);
 std::unique_ptr<ContractionKernel> makeStreamedWeights();
-// For what `preferred`, which may be null, does not multiply.
+// Multiplies everything that `preferred`, which may be null, does not multiply.
 std::unique_ptr<ContractionKernel> makeBlockedKernel(ThreadTeam &team, int isa,
                                                      const MicroKernel &kernel,
                                                      ContractionKernel *preferred);

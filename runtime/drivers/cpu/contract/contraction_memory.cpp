@@ -61,7 +61,7 @@ const void *ContractionMemory::roundLhs(const Contraction &c, const void *lhs) {
   return rounded;
 }
 
-void *ContractionMemory::placeOf(const Contraction &c, void *out) {
+void *ContractionMemory::resultMemory(const Contraction &c, void *out) {
   if (out)
     return out;
   reserve(consumedResult, c.outElements() * dtypeSize(c.out));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the kernels of contractions share: packed copies of variables, and buffers for operands as a
-// kernel takes them and for sums. A buffer holds nothing from one call to the next.
+// The memory that the kernels of contractions share: packed copies of variables, and buffers for
+// sums and for operands as a kernel takes them. A buffer holds nothing from one call to the next.
 #ifndef MPC_RUNTIME_DRIVERS_CPU_CONTRACT_CONTRACTION_MEMORY_H
 #define MPC_RUNTIME_DRIVERS_CPU_CONTRACT_CONTRACTION_MEMORY_H
 
@@ -44,7 +44,7 @@ public:
   // The lhs in the dtype that is multiplied, where that is not how it lies in memory.
   const void *roundLhs(const Contraction &shape, const void *lhs);
   // `out`, or memory for a result that its kernel consumes.
-  void *placeOf(const Contraction &shape, void *out);
+  void *resultMemory(const Contraction &shape, void *out);
   void widen(mpc_rt_dtype_t dtype, const void *from, float *to, uint64_t count) {
     widenElements(team, vectors, dtype, from, to, static_cast<int64_t>(count));
   }

@@ -16,7 +16,7 @@ using Traits = ContractionTraits;
 // smallest one: they take 20 to 100 us, the kernel on as many threads as there is work for 1 to 50.
 constexpr int64_t fewestProducts = 1 << 21;
 // Many small matrices one after the other: oneDNN packs none of them, which is worth waking its
-// threads from here on (attention of 28 places: 0.6 of our time, 2 to 5 times as fast by one
+// threads from here on (attention of 28 positions: 0.6 of our time, 2 to 5 times as fast by one
 // thread).
 constexpr int64_t manyMatrices = 1 << 18;
 // A small product is over before oneDNN's threads, which are not ours, are awake.
@@ -24,7 +24,7 @@ constexpr int64_t smallProducts = 1 << 24;
 // So many that what is packed is used often.
 constexpr int64_t longSums = 512, manyColumns = 2048;
 
-// What oneDNN pays for and the kernel does not: transposed operands, 16-bit ones, rounding.
+// oneDNN pays for transposed operands, 16-bit ones and rounding; the kernel does not.
 bool isFloat32(const Contraction &c) { return c.lhs == MPC_RT_FLOAT32 && c.rhs == MPC_RT_FLOAT32; }
 bool isSingle(const Traits &t) { return t.shape.batch == 1; }
 bool isFewRows(const Traits &t) { return t.shape.m <= t.kernel.blockRows; }
@@ -71,7 +71,7 @@ bool isOnePanelOfLongSums(const Traits &t) {
 bool isPackedOnTheWay(const Traits &t) {
   return isSingle(t) && (t.shape.transposeLhs || t.shape.k >= fewTerms || isFewRows(t));
 }
-// Where only this library is compiled for less than the CPU has.
+// This holds only where our kernels are compiled for less than the CPU has.
 bool isNativeBFloat16(const Traits &t) {
   return t.shape.lhs == MPC_RT_BFLOAT16 && t.shape.rhs == MPC_RT_BFLOAT16 &&
          onednn::hasNativeBFloat16();
@@ -85,7 +85,7 @@ bool isSmall(const Traits &t) {
 }
 bool isStreamed(const Traits &t) { return isSingle(t) && t.rhsKept && t.shape.m <= 64; }
 bool isManyOrFewOfKept(const Traits &t) { return !isSingle(t) || (t.rhsKept && isFewRows(t)); }
-// What is packed of lhs has to be used by enough columns.
+// Enough columns have to use the part of lhs that is packed.
 bool isLongAndWide(const Traits &t) {
   constexpr int64_t fewColumns = 256;
   const Contraction &c = t.shape;
@@ -116,7 +116,7 @@ bool isLongAndWideByRegisters(const Traits &t) {
   return isSingle(t) && !(t.rhsKept && isFewRows(t)) && t.shape.k >= longSums &&
          t.shape.n >= manyColumns;
 }
-// What is left is the packing: ours of rhs is done on the way when there is one block of rows.
+// Only the packing differs here: ours packs rhs on the way when there is one block of rows.
 bool isTransposedOrOneBlock(const Traits &t) {
   return isSingle(t) && !isPartOfPanel(t) &&
          (t.shape.transposeLhs ||

@@ -11,7 +11,7 @@
 
 namespace mpc::rt {
 
-// What the rules look at.
+// The properties of a contraction that the rules look at.
 struct ContractionTraits {
   const MicroKernel &kernel;
   const Contraction &shape;

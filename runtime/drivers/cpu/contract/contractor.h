@@ -27,13 +27,14 @@ public:
 
   // Which parts of a call kernels do beside each other. The others are composed.
   static bool takes(const Contraction &shape, const mpc_rt_contract_call_t &call);
-  // Of checked calls. `byRows`: of a loop over rows, by the kernel that contractRows() takes.
+  // The calls are checked before. `byRows`: the call belongs to a loop over rows and takes the
+  // kernel of contractRows().
   mpc_rt_status_t contract(const mpc_rt_contract_t &descriptor, const Contraction &shape,
                            const mpc_rt_contract_call_t &call, bool byRows = false);
   // Takes the memory that contract() will need, and computes nothing.
   mpc_rt_status_t reserveFor(const mpc_rt_contract_t &descriptor, const Contraction &shape,
                              const mpc_rt_contract_call_t &call, bool byRows = false);
-  // As Driver::contractMaster.
+  // Implements Driver::contractMaster.
   mpc_rt_status_t contractMaster(const mpc_rt_contract_t &descriptor,
                                  const mpc_rt_contract_call_t &call, bool &done);
   // Whether the loop's products, none of which has more than `mostProducts` multiplications, are
@@ -43,7 +44,7 @@ public:
   bool prepareRows(const RowLoop &loop, int64_t mostProducts, bool packs = true) {
     return rowProducts.prepare(loop, mostProducts, packs);
   }
-  // Of the loop that was prepared last; by any number of threads at once.
+  // Runs rows of the loop that was prepared last; any number of threads may call it at once.
   void contractRows(uint32_t product, const void *lhs, void *out, int64_t begin,
                     int64_t end) const {
     rowProducts.run(product, lhs, out, begin, end);
@@ -58,8 +59,8 @@ public:
   void forgetPlans() noexcept { kernels.forgetPlans(); }
 
 private:
-  // Of a resolved shape, whose result has elements.
-  // `parts` has what the call points to.
+  // The shape is resolved and its result has elements. `parts` has the objects that the call points
+  // to.
   struct Parts {
     BlockScales scales;
     ResultKernel kernel;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What contractions do with their sums: the roundings, bias and activation of the contract, bits of
-// relu, the largest magnitude, sums of columns.
+// The steps from the sums of a contraction to its result: the roundings, bias and activation of the
+// contract, bits of relu, the largest magnitude, sums of columns.
 #ifndef MPC_RUNTIME_DRIVERS_CPU_CONTRACT_FINISH_RESULT_H
 #define MPC_RUNTIME_DRIVERS_CPU_CONTRACT_FINISH_RESULT_H
 

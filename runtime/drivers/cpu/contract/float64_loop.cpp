@@ -66,11 +66,11 @@ public:
                                           : "no other kernel sums in float64");
   }
   void reserve(const ContractionCall &call, ContractionMemory &memory) override {
-    memory.placeOf(call.shape, call.out);
+    memory.resultMemory(call.shape, call.out);
     memory.reserveRounded(call.shape);
   }
   void run(const ContractionCall &call, ContractionMemory &memory) override {
-    void *out = memory.placeOf(call.shape, call.out);
+    void *out = memory.resultMemory(call.shape, call.out);
     multiply(memory.team, call.shape, memory.roundLhs(call.shape, call.lhs), call.rhs, call.bias,
              out);
     finishResult(call, memory, out);

@@ -14,8 +14,8 @@ namespace {
 
 constexpr int64_t vectorRows = 4, vectorColumns = 16;
 
-// What one thread multiplies: up to vectorRows rows of lhs, as pairs of int16 (elements k and k +
-// 1), by a row-major rhs.
+// One thread multiplies up to vectorRows rows of lhs, as pairs of int16 (elements k and k + 1), by
+// a row-major rhs.
 struct Tile {
   const int32_t *pairs; // [rows, (k + 1) / 2]
   int64_t rows, k;
@@ -119,7 +119,7 @@ void contractInt8(ThreadTeam &team, bool avx2, const Contraction &c, const int8_
       const int64_t step = c.transposeLhs ? c.m : 1;
       int32_t *own = pairs.data() + (b * c.m + m) * pairCount;
       for (int64_t row = 0; row < rows; ++row) {
-        // A place, no pointer: without a k there may be no lhs to point into.
+        // An index, no pointer: without a k there may be no lhs to point into.
         const int64_t left = b * c.m * c.k + (c.transposeLhs ? m + row : (m + row) * c.k);
         for (int64_t k = 0; k < c.k; k += 2)
           own[row * pairCount + k / 2] =
@@ -143,10 +143,10 @@ public:
     return taken("no other kernel of this CPU is exact in int8");
   }
   void reserve(const ContractionCall &call, ContractionMemory &memory) override {
-    memory.placeOf(call.shape, call.out);
+    memory.resultMemory(call.shape, call.out);
   }
   void run(const ContractionCall &call, ContractionMemory &memory) override {
-    void *out = memory.placeOf(call.shape, call.out);
+    void *out = memory.resultMemory(call.shape, call.out);
     contractInt8(memory.team, avx2, call.shape, static_cast<const int8_t *>(call.lhs),
                  static_cast<const int8_t *>(call.rhs), static_cast<int32_t *>(out));
     finishResult(call, memory, out);

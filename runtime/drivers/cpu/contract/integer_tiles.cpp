@@ -29,7 +29,7 @@ public:
   void run(const ContractionCall &call, ContractionMemory &memory) override;
 
 private:
-  // Where the sums go before the epilogue.
+  // The sums go here before the epilogue.
   static float *sumsOf(const Contraction &c, ContractionMemory &memory, void *out) {
     if (c.out == MPC_RT_FLOAT32)
       return static_cast<float *>(out);
@@ -42,7 +42,7 @@ private:
 
 void IntegerTiles::reserve(const ContractionCall &call, ContractionMemory &memory) {
   const Contraction &c = call.shape;
-  void *out = memory.placeOf(c, call.out);
+  void *out = memory.resultMemory(c, call.out);
   memory.reserveBias(c);
   sumsOf(c, memory, out);
   integers.reserveFor(call.descriptor, c);
@@ -50,7 +50,7 @@ void IntegerTiles::reserve(const ContractionCall &call, ContractionMemory &memor
 
 void IntegerTiles::run(const ContractionCall &call, ContractionMemory &memory) {
   const Contraction &c = call.shape;
-  void *out = memory.placeOf(c, call.out);
+  void *out = memory.resultMemory(c, call.out);
   const float *bias = memory.prepareBias(c, call.bias);
   float *sums = sumsOf(c, memory, out);
   integers.multiply(call.descriptor, c, call.lhs, call.rhs, call.blocks, sums);

@@ -28,9 +28,9 @@ void dequantize(ThreadTeam &team, const Contraction &c, const int8_t *rhs,
                       for (int64_t n = first; n < std::min(first + columnsAtOnce, last); ++n) {
                         double number = weightAt(c, rhs, k, n);
                         if (blocks) {
-                          const int64_t place = blocks->placeOf(c, blocks->blockOf(k), n);
-                          number = (number - blocks->zeroAt(c, place)) *
-                                   loadElement(c.lhs, blocks->scale, place);
+                          const int64_t index = blocks->indexOf(c, blocks->blockOf(k), n);
+                          number = (number - blocks->zeroAt(c, index)) *
+                                   loadElement(c.lhs, blocks->scale, index);
                           if (blocks->divisors)
                             number = roundElement(c.lhs, number) / double(blocks->divisors[k]);
                         }
@@ -188,8 +188,8 @@ const void *IntegerWeights::orderRows(const Contraction &c, const void *lhs,
     for (int64_t m = begin; m < end; ++m) {
       const uint8_t *from = at(lhs, m * c.k, c.lhs);
       uint8_t *to = orderedRows.data() + m * c.k * width;
-      for (int64_t place = 0; place < c.k; ++place)
-        std::memcpy(to + place * width, from + blocks.rowAt(place) * width,
+      for (int64_t index = 0; index < c.k; ++index)
+        std::memcpy(to + index * width, from + blocks.rowAt(index) * width,
                     static_cast<size_t>(width));
     }
   });

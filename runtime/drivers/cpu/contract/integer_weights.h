@@ -67,15 +67,15 @@ private:
   const WeightScales &findBlocks(const mpc_rt_contract_t &descriptor, const Contraction &shape,
                                  const BlockScales &scales);
 
-  // As multiply(), of rows in the order of the tiles. Without `sums` the memory is taken, and
-  // nothing is read or computed.
+  // Does the same as multiply() with rows in the order of the tiles. Without `sums` it takes the
+  // memory, and reads and computes nothing.
   void multiplyOrReserve(const mpc_rt_contract_t &descriptor, const Contraction &shape,
                          const void *lhs, const int8_t *rhs, const WeightScales *blocks,
                          float *sums);
   // The ways to do so: `blocks` may be null.
   void multiplyAmx(const mpc_rt_contract_t &descriptor, const Contraction &shape, const void *lhs,
                    const int8_t *rhs, const WeightScales *blocks, float *sums);
-  // By columns whose numbers lie together.
+  // Multiplies columns whose numbers are contiguous.
   void multiplyColumns(const ColumnKernel &kernel, const mpc_rt_contract_t &descriptor,
                        const Contraction &shape, const void *lhs, const int8_t *rhs,
                        const WeightScales *blocks, float *sums);
@@ -101,9 +101,10 @@ private:
   bool useAmx;
   const WeightKernel *weightKernels[3] = {}; // by dtype; null: tiles are multiplied otherwise
 
-  // By variable, k, n, what the descriptor says of how rhs is stored, and who reads them.
+  // The keys are the variable, k, n, how the descriptor says that rhs is stored, and the layout of
+  // the kernel.
   std::map<std::tuple<int32_t, int64_t, int64_t, bool, bool, Layout>, PackedWeights> tiles;
-  // By variable and dtype.
+  // The keys are the variable and its dtype.
   std::map<std::pair<int32_t, mpc_rt_dtype_t>, PackedWeights> copies;
   std::map<std::pair<int32_t, mpc_rt_dtype_t>, WeightScales> weightScales;
   std::map<int32_t, std::pair<uint64_t, bool>> fourBits; // by variable: of which version, whether

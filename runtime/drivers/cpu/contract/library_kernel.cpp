@@ -80,7 +80,8 @@ private:
 };
 
 LibraryPlan &LibraryKernel::findPlan(const ContractionCall &call) {
-  // Of integers the largest is not computed, and a kernel on the result runs after all of it.
+  // Products of integers do not compute the largest magnitude, and a kernel on their result runs
+  // after all of it.
   const bool isInteger = call.shape.lhs == MPC_RT_INT8;
   const LibraryPlanUse use{call.isKept, call.extras.largest && !isInteger,
                            call.extras.kernel && !isInteger};
@@ -97,7 +98,7 @@ LibraryPlan &LibraryKernel::findPlan(const ContractionCall &call) {
   return *(plans[key] = std::move(plan));
 }
 
-// Of integers, where its kernels are exact and fast.
+// oneDNN takes integers only where its kernels are exact and fast.
 bool LibraryKernel::computes(const ContractionCall &call) {
   const Contraction &c = call.shape;
   if (c.lhs != MPC_RT_INT8)
@@ -118,7 +119,7 @@ PackedWeights *LibraryKernel::findEntry(const LibraryPlan &plan, const Contracti
 void LibraryKernel::reserve(const ContractionCall &call, ContractionMemory &memory) {
   const LibraryPlan &plan = findPlan(call);
   const Contraction &c = plan.shape;
-  memory.placeOf(c, call.out);
+  memory.resultMemory(c, call.out);
   memory.reserveRounded(c);
   memory.reserveBias(c);
   if (c.k > 0) {
@@ -147,7 +148,7 @@ void LibraryKernel::run(const ContractionCall &call, ContractionMemory &memory) 
     execute(plan, call, call.extras, memory, call.out);
     return;
   }
-  void *out = memory.placeOf(call.shape, call.out);
+  void *out = memory.resultMemory(call.shape, call.out);
   execute(plan, call, /*extras=*/{}, memory, out);
   finishResult(call, memory, out);
 }
@@ -159,7 +160,7 @@ void LibraryKernel::execute(LibraryPlan &plan, const ContractionCall &call,
   if (extras.rhsSums)
     sumColumns(c, memory, call.rhs, extras.rhsSums);
   team.prepareWorkers();
-  out = memory.placeOf(c, out);
+  out = memory.resultMemory(c, out);
   uint32_t most = 0;
   const bool zero = c.k == 0; // an empty sum: no product, zeros into the epilogue
   const void *ready = zero ? nullptr : prepareRhs(plan, call, memory);

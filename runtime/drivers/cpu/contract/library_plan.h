@@ -35,7 +35,7 @@ struct LibraryPlan {
   bool buffersSums() const { return throughScratch || (shape.k == 0 && shape.accumulate); }
 };
 
-// What a plan is made for, beside the shape.
+// A plan depends on these, too, not on the shape alone.
 struct LibraryPlanUse {
   bool keepsWeights, findsLargest, launches;
 };

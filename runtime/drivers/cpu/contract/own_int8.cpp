@@ -31,13 +31,13 @@ public:
                : taken("oneDNN's tiles do not multiply so many terms");
   }
   void reserve(const ContractionCall &call, ContractionMemory &memory) override {
-    memory.placeOf(call.shape, call.out);
+    memory.resultMemory(call.shape, call.out);
     memory.integers.findTiles(kernel, call.descriptor, call.shape, /*rhs=*/nullptr);
     rt::reserve(memory.sumBlock, kernel.scratchBytes(call.shape));
   }
   void run(const ContractionCall &call, ContractionMemory &memory) override {
     const Contraction &c = call.shape;
-    void *out = memory.placeOf(c, call.out);
+    void *out = memory.resultMemory(c, call.out);
     const int8_t *packed = memory.integers.findTiles(kernel, call.descriptor, c,
                                                      static_cast<const int8_t *>(call.rhs));
     rt::reserve(memory.sumBlock, kernel.scratchBytes(c));

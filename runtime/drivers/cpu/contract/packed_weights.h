@@ -15,7 +15,7 @@ struct PackedWeights {
   uint64_t packedVersion = 0; // packed last, wherever
 };
 
-// Of all variables together: which values they have, and whether these stay.
+// The state of all variables together: which values they have, and whether these stay.
 struct WeightState {
   bool constant = false; // copies may be kept until the version is another
   uint64_t version = 1;

@@ -17,7 +17,7 @@ struct PanelOperand {
   bool depthContiguous;
   int64_t panelLanes, stepBytes, stepDepth;
   PackPanels packPanels;
-  // From float32 in memory to what packPanels takes; null: that is what lies in memory.
+  // Rounds float32 from memory to the dtype that packPanels takes; null: memory has that dtype.
   void (*round)(const float *from, uint16_t *to, size_t count) = nullptr;
 
   int64_t steps() const { return (depth + stepDepth - 1) / stepDepth; }
@@ -25,7 +25,7 @@ struct PanelOperand {
   void pack(int64_t panel, int64_t panels, int64_t first, int64_t count, void *to) const;
   // The same of rounded numbers.
   void packRounded(int64_t panel, int64_t panels, int64_t first, int64_t count, void *to) const;
-  // What pack() reads of them.
+  // The memory that pack() reads for these steps.
   MemoryRows rowsOf(int64_t panel, int64_t panels, int64_t first, int64_t count) const;
 };
 

@@ -20,9 +20,9 @@ public:
   RowProducts(ContractionMemory &memory, const ContractionKernels &kernels, KernelLog &log)
       : memory(memory), kernels(kernels), log(log) {}
 
-  // As Contractor::prepareRows().
+  // Implements Contractor::prepareRows().
   bool prepare(const RowLoop &loop, int64_t mostProducts, bool packs);
-  // Of the loop that was prepared last; by any number of threads at once.
+  // Runs rows of the loop that was prepared last; any number of threads may call it at once.
   void run(uint32_t product, const void *lhs, void *out, int64_t begin, int64_t end) const {
     const Product &own = products[product];
     own.blocked->runRows(own.shape, lhs, own.packed, own.bias, out, begin, end);

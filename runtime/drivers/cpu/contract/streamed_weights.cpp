@@ -21,14 +21,14 @@ constexpr int64_t lines =
 // Sums of a panel of each row, half a page away from what the weights have at the same column, in
 // addresses modulo 4096. Rows of weights often are whole pages, so that eight of them want the same
 // ways of the first-level cache at the same time, and loads are taken to depend on stores whose
-// addresses agree in the last 12 bits: sums at the same place as well cost a sixth of the time.
+// addresses agree in the last 12 bits: sums at the same offset as well cost a sixth of the time.
 class PanelSums {
 public:
   explicit PanelSums(const void *weights) {
     constexpr uintptr_t page = 4096;
-    const auto place = reinterpret_cast<uintptr_t>(storage);
+    const auto start = reinterpret_cast<uintptr_t>(storage);
     const uintptr_t wanted = reinterpret_cast<uintptr_t>(weights) / 64 * 64 + page / 2;
-    const size_t skipped = (wanted - place) % page / sizeof(float);
+    const size_t skipped = (wanted - start) % page / sizeof(float);
     first = storage + skipped;
   }
   float *of(int64_t row) { return first + row * panel; }
@@ -61,7 +61,7 @@ void multiply(const ContractionCall &call, ContractionMemory &memory, void *out)
       const auto width = static_cast<size_t>(std::min(panel, last - first));
       for (int64_t m = 0; m < c.m; ++m)
         std::fill_n(sums.of(m), width, 0.0f);
-      // Of one row nothing is read twice.
+      // A single row reads no weight twice, so that it takes all of them at once.
       const int64_t atOnce = c.m == 1 ? c.k : lines;
       for (int64_t k = 0; k < c.k; k += atOnce) {
         const auto height = static_cast<size_t>(std::min(atOnce, c.k - k));
@@ -70,11 +70,11 @@ void multiply(const ContractionCall &call, ContractionMemory &memory, void *out)
                       static_cast<size_t>(c.n), height, sums.of(m), width);
       }
       for (int64_t m = 0; m < c.m; ++m) {
-        const int64_t place = m * c.n + first;
-        auto *target = const_cast<uint8_t *>(at(out, place, c.out));
+        const int64_t index = m * c.n + first;
+        auto *target = const_cast<uint8_t *>(at(out, index, c.out));
         epilogue(sums.of(m), wideBias ? wideBias + first : nullptr, target, width);
         if (call.extras.kernel)
-          call.extras.kernel->run(target, c.out, place, place + static_cast<int64_t>(width));
+          call.extras.kernel->run(target, c.out, index, index + static_cast<int64_t>(width));
       }
     }
   });
@@ -94,13 +94,13 @@ public:
   }
   void reserve(const ContractionCall &call, ContractionMemory &memory) override {
     const Contraction &c = call.shape;
-    memory.placeOf(c, call.out);
+    memory.resultMemory(c, call.out);
     memory.reserveRounded(c);
     rt::reserve(memory.lhsBlock, static_cast<uint64_t>(c.m * c.k) * sizeof(float));
     memory.reserveBias(c);
   }
   void run(const ContractionCall &call, ContractionMemory &memory) override {
-    void *out = memory.placeOf(call.shape, call.out);
+    void *out = memory.resultMemory(call.shape, call.out);
     multiply(call, memory, out);
     finishResult(call, memory, out, /*runsKernel=*/false);
   }

@@ -25,9 +25,9 @@ void packColumns(ThreadTeam &team, const Contraction &c, const int8_t *rhs,
                  const WeightScales *blocks, int8_t *to) {
   constexpr int64_t together = ColumnWork::columns;
   const int64_t chunks = chunksOf(c);
-  const auto numberAt = [&](int64_t place, int64_t column) -> int {
-    if (place < c.k)
-      return weightAt(c, rhs, blocks ? blocks->rowAt(place) : place, column);
+  const auto numberAt = [&](int64_t index, int64_t column) -> int {
+    if (index < c.k)
+      return weightAt(c, rhs, blocks ? blocks->rowAt(index) : index, column);
     return blocks ? blocks->fillingNumber(column) : 0;
   };
   team.forRange(
@@ -56,7 +56,7 @@ void fillSteps(const Element *from, int64_t k, bool evenFirst, Element *to) {
     if (count < columnStep)
       std::fill_n(to + step, columnStep, Element{0});
     for (int64_t i = 0; i < count; ++i)
-      to[step + (evenFirst ? evenFirstPlace(i) : i)] = from[step + i];
+      to[step + (evenFirst ? evenFirstIndex(i) : i)] = from[step + i];
   }
 }
 
@@ -70,8 +70,8 @@ const ColumnKernel *IntegerWeights::findColumnKernel(const Contraction &c,
   const bool hasFactors = blocks && !blocks->divisors.empty();
   if (hasFactors && blocks->columnFactors.empty())
     return nullptr;
-  // Of more rows each number that panels and tiles make is used often enough (Zen 5), unless they
-  // make many for columns that are not there.
+  // With more rows, each number that panels and tiles make is used often enough (Zen 5), unless
+  // they make many for columns that do not exist.
   const int64_t mostRows = c.lhs == MPC_RT_BFLOAT16 ? (hasFactors ? 8 : 12) : blocks ? 4 : 3;
   const auto rounded = [&](int64_t together) { return ceilDivide(c.n, together) * together; };
   if (c.m * rounded(ColumnWork::columns) > mostRows * rounded(static_cast<int64_t>(tileColumns)))

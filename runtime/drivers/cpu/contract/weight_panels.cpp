@@ -15,7 +15,7 @@ constexpr auto columnsOfPanel = static_cast<int64_t>(tileColumns);
 
 constexpr int64_t lineBytes = 64;
 
-// What one thread needs.
+// The memory of one thread.
 struct Scratch {
   float *panel, *sums;
 };
@@ -29,8 +29,8 @@ struct Sizes {
         steps(ceilDivide(c.k, weights.kernel.depth)), panel(weights.steps * columnsOfPanel),
         sums(c.m * columnsOfPanel) {}
   int64_t total() const { return panel + sums; }
-  // Of a panel of rows. The last two share what is left: the sums of one or two rows are too few to
-  // hide how long an addition takes.
+  // The first row of a panel. The last two panels share what is left: the sums of one or two rows
+  // are too few to hide how long an addition takes.
   int64_t firstRow(int64_t at) const {
     const bool isLast = at == rowPanels - 1 && at > 0;
     return isLast ? (at - 1) * rowsOfPanel + ceilDivide(rows - (at - 1) * rowsOfPanel, 2)
@@ -113,10 +113,10 @@ void packPairs(ThreadTeam &team, const Contraction &c, const int8_t *rhs,
         uint32_t words[lineWords] = {};
         for (int64_t i = 0; i < pairRun; ++i)
           for (int64_t column = 0; column < pairColumns; ++column) {
-            const int64_t place = at % runs * pairRun + i;
+            const int64_t index = at % runs * pairRun + i;
             const int64_t n = at / runs * columnsOfPanel + group * pairColumns + column;
-            if (place < c.k && n < c.n) {
-              const int number = weightAt(c, rhs, blocks.rowAt(place), n);
+            if (index < c.k && n < c.n) {
+              const int number = weightAt(c, rhs, blocks.rowAt(index), n);
               words[2 * column + i % 2] |= static_cast<uint32_t>((number + 8) & 15) << (i / 2 * 4);
             }
           }
@@ -159,13 +159,13 @@ void IntegerWeights::multiplyPanels(const WeightKernel &weights,
   team.forRange(parts, 1, [&](int64_t begin, int64_t end) {
     for (int64_t part = begin; part < end; ++part) {
       float *own = memory + part * sizes.total();
-      const Scratch places{own, own + sizes.panel};
+      const Scratch ownScratch{own, own + sizes.panel};
       for (int64_t tile = count * part / parts; tile < count * (part + 1) / parts; ++tile) {
-        multiplyTile(weights, sizes, c, preparedRows.data(), numbers, tile, blocks, places);
+        multiplyTile(weights, sizes, c, preparedRows.data(), numbers, tile, blocks, ownScratch);
         const int64_t first = tile * columnsOfPanel;
         const auto columns = static_cast<size_t>(std::min(columnsOfPanel, c.n - first));
         for (int64_t m = 0; m < c.m; ++m)
-          std::memcpy(sums + m * c.n + first, places.sums + m * columnsOfPanel,
+          std::memcpy(sums + m * c.n + first, ownScratch.sums + m * columnsOfPanel,
                       columns * sizeof(float));
       }
     }

@@ -40,14 +40,14 @@ void fillFactors(mpc_rt_dtype_t dtype, WeightScales &kept) {
   kept.columnFactors.resize(static_cast<size_t>(ceilDivide(count, columnStep) * columnStep), 1.0f);
   for (int64_t i = 0; i < count; ++i) {
     const int64_t step = i / columnStep * columnStep;
-    kept.columnFactors[static_cast<size_t>(step + evenFirstPlace(i % columnStep))] =
+    kept.columnFactors[static_cast<size_t>(step + evenFirstIndex(i % columnStep))] =
         factors[static_cast<size_t>(i)];
   }
   if (exact)
     kept.reciprocals.resize(static_cast<size_t>(ceilDivide(count, pairRun) * pairRun), 1.0f);
 }
 
-// What blockSteps is, of rows with these blocks.
+// Computes blockSteps for rows with these blocks.
 int64_t stepsOfBlocks(const std::vector<int32_t> &blockOfRow) {
   const auto count = static_cast<int64_t>(blockOfRow.size());
   const int32_t *of = blockOfRow.data();
@@ -98,11 +98,11 @@ void fillBlockWeights(ThreadTeam &team, const Contraction &c, const BlockScales 
   }
   kept.blockOfRow.resize(rows);
   kept.divisors.resize(blocks.divisors ? rows : 0);
-  for (size_t place = 0; place < rows; ++place) {
-    const int64_t row = kept.rowAt(static_cast<int64_t>(place));
-    kept.blockOfRow[place] = static_cast<int32_t>(blocks.blockOf(row));
+  for (size_t index = 0; index < rows; ++index) {
+    const int64_t row = kept.rowAt(static_cast<int64_t>(index));
+    kept.blockOfRow[index] = static_cast<int32_t>(blocks.blockOf(row));
     if (blocks.divisors)
-      kept.divisors[place] = blocks.divisors[row];
+      kept.divisors[index] = blocks.divisors[row];
   }
   fillFactors(c.lhs, kept);
   kept.blockSteps = stepsOfBlocks(kept.blockOfRow);
@@ -115,10 +115,10 @@ void fillBlockWeights(ThreadTeam &team, const Contraction &c, const BlockScales 
       for (int64_t block = 0; block < blocks.count; ++block) {
         float *to = adjustments + (tile * blocks.count + block) * 2 * columns;
         for (int64_t i = 0, n = tile * columns; i < columns; ++i, ++n) {
-          const int64_t place = n < c.n ? blocks.placeOf(c, block, n) : -1;
-          to[i] = place < 0 ? 0.0f : static_cast<float>(blocks.zeroAt(c, place));
+          const int64_t index = n < c.n ? blocks.indexOf(c, block, n) : -1;
+          to[i] = index < 0 ? 0.0f : static_cast<float>(blocks.zeroAt(c, index));
           to[columns + i] =
-              place < 0 ? 0.0f : static_cast<float>(loadElement(c.lhs, blocks.scale, place));
+              index < 0 ? 0.0f : static_cast<float>(loadElement(c.lhs, blocks.scale, index));
         }
       }
   });

@@ -27,8 +27,8 @@ struct WeightScales {
   std::vector<int64_t> order;
   std::vector<int32_t> blockOfRow; // in that order
   std::vector<float> divisors;     // of each row, in that order; empty: none
-  // What a row is multiplied with instead, for the same weights bit by bit; empty where that may
-  // not be so. Filled up to a multiple of pairRun.
+  // A row may be multiplied by these instead where that gives the same weights bit by bit;
+  // otherwise empty. They are filled up to a multiple of pairRun.
   std::vector<float> reciprocals;
   // The reciprocals, or divisors of other dtypes than bfloat16, as columns want them: in steps of
   // columnStep rows, those with even numbers first.
@@ -39,15 +39,15 @@ struct WeightScales {
   // pairRun, and their scales times 2^16 are finite.
   bool fitsPairs = false;
 
-  int64_t rowAt(int64_t place) const {
-    return order.empty() ? place : order[static_cast<size_t>(place)];
+  int64_t rowAt(int64_t index) const {
+    return order.empty() ? index : order[static_cast<size_t>(index)];
   }
   const float *adjustmentsOf(int64_t tile) const {
     constexpr auto columns = static_cast<int64_t>(tileColumns);
     return reinterpret_cast<const float *>(adjustments.data()) + tile * count * 2 * columns;
   }
-  // For rows behind the last one, of its block: the number in column `n` whose weight is 0, or next
-  // to that. Zeros of lhs times a weight are zeros if it is finite.
+  // Rows behind the last one of a block are filled with this: the number in column `n` whose weight
+  // is 0, or next to that. Zeros of lhs times a weight are zeros if it is finite.
   int8_t fillingNumber(int64_t n) const;
   uint64_t bytes() const {
     return adjustments.size() + order.size() * sizeof(int64_t) +
@@ -56,8 +56,8 @@ struct WeightScales {
   }
 };
 
-// The place in a step of columns, of row `i` of it, where those with even numbers come first.
-constexpr int64_t evenFirstPlace(int64_t i) { return i % 2 * (columnStep / 2) + i / 2; }
+// The index in a step of columns of its row `i`, where rows with even numbers come first.
+constexpr int64_t evenFirstIndex(int64_t i) { return i % 2 * (columnStep / 2) + i / 2; }
 void fillBlockWeights(ThreadTeam &team, const Contraction &shape, const BlockScales &blocks,
                       WeightScales &kept);
 

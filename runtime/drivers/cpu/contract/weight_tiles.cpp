@@ -24,10 +24,10 @@ void packTiles(ThreadTeam &team, const Contraction &c, const int8_t *rhs,
   const int64_t width = tileRow(c);
   team.forRange(countTiles(c), 1, [&](int64_t begin, int64_t end) {
     for (int64_t tile = begin; tile < end; ++tile)
-      for (int64_t place = 0; place < c.k; ++place) {
-        const int64_t k = blocks ? blocks->rowAt(place) : place, first = tile * columnsOfTile;
+      for (int64_t index = 0; index < c.k; ++index) {
+        const int64_t k = blocks ? blocks->rowAt(index) : index, first = tile * columnsOfTile;
         auto numberAt = [&](int64_t n) { return n < c.n ? weightAt(c, rhs, k, n) : int8_t{0}; };
-        int8_t *row = tiles + (tile * c.k + place) * width;
+        int8_t *row = tiles + (tile * c.k + index) * width;
         for (int64_t i = 0; i < width; ++i)
           row[i] = c.packedRhs ? static_cast<int8_t>((numberAt(first + i) & 15) |
                                                      (numberAt(first + width + i) * 16))
@@ -51,7 +51,7 @@ void multiplyTiles(ThreadTeam &team, const VectorKernels &kernels, const Contrac
                 });
 }
 
-// With scales: every few weights become float32 in the first-level cache.
+// Multiplies weights with scales: every few of them become float32 in the first-level cache.
 void multiplyBlockTiles(ThreadTeam &team, const VectorKernels &kernels, const Contraction &c,
                         const float *rows, const int8_t *tiles, const WeightScales &blocks,
                         float *sums) {

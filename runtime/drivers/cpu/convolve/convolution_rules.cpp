@@ -36,18 +36,18 @@ int64_t usesOfPacked(const Convolution &c) {
 bool isWidened(const Traits &t) { return t.widens; }
 bool isStrided(const Convolution &c) { return Convolution::product(c.strides) > 1; }
 
-// oneDNN's tiles are the places of one row: what is empty of them is multiplied, too.
+// oneDNN's tiles are the pixels of one row: what is empty of them is multiplied, too.
 bool isOfNarrowOutputs(const Traits &t) {
   constexpr int64_t narrowOutputs = 8;
   return t.shape.direction == MPC_RT_CONVOLUTION_FORWARD && isStrided(t.shape) &&
          t.shape.outputs[2] <= narrowOutputs;
 }
 bool isFilterOfEmptyTiles(const Traits &t) {
-  constexpr int64_t tilePlaces = 32, fewestUses = 64, manyUses = 96;
+  constexpr int64_t tilePixels = 32, fewestUses = 64, manyUses = 96;
   if (!t.toFilter())
     return false;
   const Convolution &c = t.shape;
-  const bool isMuchEmpty = 10 * c.outputs[2] <= 7 * roundedUp(c.outputs[2], tilePlaces);
+  const bool isMuchEmpty = 10 * c.outputs[2] <= 7 * roundedUp(c.outputs[2], tilePixels);
   const int64_t uses = usesOfPacked(c);
   return (isStrided(c) && Convolution::product(c.kernel) == 1) ||
          (isMuchEmpty && uses >= fewestUses) || (isStrided(c) && uses >= manyUses);
@@ -108,23 +108,23 @@ constexpr KernelRule<Traits> rules[] = {
 
 // ---- All taps at once -----------------------------------------------------------------------
 
-// Fits to what was measured (docs/decisions/0071). Of each place and step along k: the rows that
+// Fits to what was measured (docs/decisions/0071). Of each pixel and step along k: the rows that
 // are multiplied, and what packing takes; of each row, adding up. Against them what oneDNN takes
 // for a tap: a vector of columns, two where it widens gradients to float32, and with AVX2 less
 // where it has kernels for few channels.
-struct ScatterCost {
+struct Col2imCost {
   uint32_t kernels;
   bool toImages, isStrided; // the gradient of images; of strides
   int64_t ofTap, ofTapIfNarrow, packing;
 };
-constexpr ScatterCost scatterCosts[] = {
+constexpr Col2imCost col2imCosts[] = {
     {avx2Kernel, false, false, 12, 12, 8},     {avx2Kernel, false, true, 12, 12, 8},
     {avx2Kernel, true, false, 9, 9, 8},        {avx2Kernel, true, true, 5, 5, 8},
     {avx512Kernels, false, false, 14, 14, 16}, {avx512Kernels, false, true, 14, 14, 16},
     {avx512Kernels, true, false, 14, 28, 16},  {avx512Kernels, true, true, 14, 28, 16},
 };
 
-bool isCheaper(const ScatterCost &cost, const MicroKernel &kernel, const Convolution &c) {
+bool isCheaper(const Col2imCost &cost, const MicroKernel &kernel, const Convolution &c) {
   constexpr int64_t adding = 24;
   const int64_t ofTap = kernel.depth > 1 ? cost.ofTapIfNarrow : cost.ofTap;
   const int64_t taps = Convolution::product(c.kernel);
@@ -132,16 +132,16 @@ bool isCheaper(const ScatterCost &cost, const MicroKernel &kernel, const Convolu
   return taps * c.outColumns() * (steps + adding) + cost.packing * steps <= ofTap * taps * steps;
 }
 
-// In tenths of what multiplying a vector takes: of each place, its rows and its packing; oneDNN has
+// In tenths of what multiplying a vector takes: of each pixel, its rows and its packing; oneDNN has
 // a vector for each tap and channel.
-struct ScatteredFilterCost {
+struct Im2colFilterCost {
   uint32_t kernels;
   int64_t lanes, fewestChannels, ofVector;
 };
-constexpr ScatteredFilterCost scatteredFilterCosts[] = {{avx2Kernel, 8, 32, 14},
-                                                        {wideKernels, 16, 0, 19}};
+constexpr Im2colFilterCost im2colFilterCosts[] = {{avx2Kernel, 8, 32, 14},
+                                                  {wideKernels, 16, 0, 19}};
 
-bool isCheaper(const ScatteredFilterCost &cost, const MicroKernel &kernel, const Convolution &c) {
+bool isCheaper(const Im2colFilterCost &cost, const MicroKernel &kernel, const Convolution &c) {
   const int64_t vectors = roundedUp(c.channels, kernel.pieces[1]->columns) / cost.lanes;
   const int64_t taps = Convolution::product(c.kernel);
   return c.channels >= cost.fewestChannels && c.filters <= cost.lanes &&
@@ -157,15 +157,15 @@ Verdict isWorthwhile(CpuKind cpu, const MicroKernel &kernel, const Convolution &
   return decide(convolution_rules::rules, cpu, kernel, traits.isFloat32(), traits);
 }
 
-Verdict isScatteringWorthwhile(const MicroKernel &kernel, const Convolution &c) noexcept {
+Verdict isCol2imWorthwhile(const MicroKernel &kernel, const Convolution &c) noexcept {
   using namespace convolution_rules;
   constexpr const char *condition = "few filters, all taps at once", *measured = "Zen 4";
   if (c.direction == MPC_RT_CONVOLUTION_FILTER_GRADIENT) {
-    for (const ScatteredFilterCost &cost : scatteredFilterCosts)
+    for (const Im2colFilterCost &cost : im2colFilterCosts)
       if (cost.kernels & setOf(kernel))
         return {isCheaper(cost, kernel, c), {condition, measured}};
   } else {
-    for (const ScatterCost &cost : scatterCosts)
+    for (const Col2imCost &cost : col2imCosts)
       if ((cost.kernels & setOf(kernel)) && cost.toImages == c.toImages() &&
           cost.isStrided == isStrided(c))
         return {isCheaper(cost, kernel, c), {condition, measured}};

@@ -17,10 +17,10 @@ namespace mpc::rt {
 Verdict isWorthwhile(CpuKind cpu, const MicroKernel &kernel, const Convolution &shape,
                      bool widens) noexcept;
 
-// Whether all taps at once, added up where windows want them (ScatteredProduct,
-// ScatteredFilterGradient), are faster than windows, by oneDNN or a micro-kernel, for a shape that
+// Whether all taps at once, added up where windows want them (GemmCol2im,
+// Im2colFilterGradient), are faster than windows, by oneDNN or a micro-kernel, for a shape that
 // can be computed so.
-Verdict isScatteringWorthwhile(const MicroKernel &kernel, const Convolution &shape) noexcept;
+Verdict isCol2imWorthwhile(const MicroKernel &kernel, const Convolution &shape) noexcept;
 
 } // namespace mpc::rt
 

@@ -18,8 +18,8 @@ Extents split(int64_t index, const Extents &extents) {
   return {rest / extents[1], rest % extents[1], index % extents[2]};
 }
 
-int64_t join(const Extents &place, const Extents &extents) {
-  return (place[0] * extents[1] + place[1]) * extents[2] + place[2];
+int64_t join(const Extents &pixel, const Extents &extents) {
+  return (pixel[0] * extents[1] + pixel[1]) * extents[2] + pixel[2];
 }
 
 class Loops {
@@ -28,21 +28,21 @@ public:
       : c(c), lhs(lhs), rhs(rhs), perGroup(c.filters / c.groups), channels(c.channels / c.groups),
         taps(Convolution::product(c.kernel)) {}
 
-  // One row of the outputs: all filters at a place of a sample.
+  // One row of the outputs: all filters at a pixel of a sample.
   void forward(int64_t row, double *sums) const {
-    int64_t places = Convolution::product(c.outputs);
-    Extents place = split(row % places, c.outputs), from;
+    int64_t pixels = Convolution::product(c.outputs);
+    Extents pixel = split(row % pixels, c.outputs), from;
     for (int64_t tap = 0; tap < taps; ++tap) {
       Extents k = split(tap, c.kernel);
       bool inside = true;
       for (size_t d = 0; d < 3; ++d) {
-        from[d] = place[d] * c.strides[d] - c.low[d] + k[d] * c.dilations[d];
+        from[d] = pixel[d] * c.strides[d] - c.low[d] + k[d] * c.dilations[d];
         inside &= from[d] >= 0 && from[d] < c.images[d];
       }
       if (!inside)
         continue;
       int64_t image =
-          (row / places * Convolution::product(c.images) + join(from, c.images)) * c.channels;
+          (row / pixels * Convolution::product(c.images) + join(from, c.images)) * c.channels;
       for (int64_t g = 0; g < c.groups; ++g)
         for (int64_t i = 0; i < channels; ++i) {
           double x = loadElement(c.lhs, lhs, image + g * channels + i);
@@ -52,22 +52,22 @@ public:
     }
   }
 
-  // One row of the images' cotangent: all channels at a place of a sample.
+  // One row of the images' cotangent: all channels at a pixel of a sample.
   void inputGradient(int64_t row, double *sums) const {
-    int64_t places = Convolution::product(c.images);
-    Extents place = split(row % places, c.images), to;
+    int64_t pixels = Convolution::product(c.images);
+    Extents pixel = split(row % pixels, c.images), to;
     for (int64_t tap = 0; tap < taps; ++tap) {
       Extents k = split(tap, c.kernel);
       bool inside = true;
       for (size_t d = 0; d < 3; ++d) {
-        int64_t moved = place[d] + c.low[d] - k[d] * c.dilations[d];
+        int64_t moved = pixel[d] + c.low[d] - k[d] * c.dilations[d];
         to[d] = moved / c.strides[d];
         inside &= moved >= 0 && moved % c.strides[d] == 0 && to[d] < c.outputs[d];
       }
       if (!inside)
         continue;
       int64_t output =
-          (row / places * Convolution::product(c.outputs) + join(to, c.outputs)) * c.filters;
+          (row / pixels * Convolution::product(c.outputs) + join(to, c.outputs)) * c.filters;
       for (int64_t g = 0; g < c.groups; ++g)
         for (int64_t i = 0; i < channels; ++i) {
           int64_t weight = (tap * channels + i) * c.filters + g * perGroup;
@@ -83,20 +83,20 @@ public:
   // One row of the filter's gradient: all filters of a kernel element and channel.
   void filterGradient(int64_t row, double *sums) const {
     Extents k = split(row / channels, c.kernel), from;
-    int64_t channel = row % channels, places = Convolution::product(c.outputs);
+    int64_t channel = row % channels, pixels = Convolution::product(c.outputs);
     for (int64_t sample = 0; sample < c.batch; ++sample)
-      for (int64_t o = 0; o < places; ++o) {
-        Extents place = split(o, c.outputs);
+      for (int64_t o = 0; o < pixels; ++o) {
+        Extents pixel = split(o, c.outputs);
         bool inside = true;
         for (size_t d = 0; d < 3; ++d) {
-          from[d] = place[d] * c.strides[d] - c.low[d] + k[d] * c.dilations[d];
+          from[d] = pixel[d] * c.strides[d] - c.low[d] + k[d] * c.dilations[d];
           inside &= from[d] >= 0 && from[d] < c.images[d];
         }
         if (!inside)
           continue;
         int64_t image =
             (sample * Convolution::product(c.images) + join(from, c.images)) * c.channels;
-        int64_t output = (sample * places + o) * c.filters;
+        int64_t output = (sample * pixels + o) * c.filters;
         for (int64_t g = 0; g < c.groups; ++g) {
           double x = loadElement(c.lhs, lhs, image + g * channels + channel);
           addScaled(x, c.rhs, rhs, output + g * perGroup, sums + g * perGroup);

@@ -23,7 +23,7 @@ void padRows(ThreadTeam &team, const uint16_t *from, int64_t rows, int64_t count
                   const uint16_t *source = from + begin * count;
                   uint16_t *target = to + begin * (count + zeros);
                   for (int64_t row = begin; row < end; ++row) {
-                    if (count == 3) // of a picture's place: moves, not a call
+                    if (count == 3) // of a picture's pixel: moves, not a call
                       std::memcpy(target, source, 3 * sizeof(uint16_t));
                     else
                       std::memcpy(target, source, static_cast<size_t>(count) * sizeof(uint16_t));

@@ -25,7 +25,7 @@ namespace mpc::rt {
 
 class Convolver {
 public:
-  // As Contractor's.
+  // The arguments are Contractor's.
   Convolver(ThreadTeam &team, int isa, KernelChoices &choices, KernelLog &log,
             bool nativeBFloat16 = onednn::hasNativeBFloat16())
       : team(team), kernels(vectorKernels(isa)), depthwise(depthwiseKernels(isa)),
@@ -43,7 +43,7 @@ public:
                              const void *rhs, const void *bias, const void *out, int64_t batch);
   uint64_t bytes() const noexcept;
 
-  // As Contractor's.
+  // Does what Contractor's do.
   bool hasKernel(const std::string &name) const;
   void forgetPlans() noexcept { plans.clear(); }
 
@@ -81,7 +81,7 @@ private:
   };
 
   Plan &findPlan(const mpc_rt_convolution_t &descriptor, const Convolution &shape, int64_t batch);
-  // As measured, or by rules where nothing was.
+  // Plans with the kernel that was measured, or by rules where nothing was.
   std::unique_ptr<Plan> makePlan(const Convolution &shape, const std::string *kernel);
   // Whether the kernel could be taken.
   bool take(Plan &plan, const std::string &kernel);
@@ -89,7 +89,7 @@ private:
   // `widens`: oneDNN would widen 16-bit operands.
   bool takeOwnByRules(Plan &plan, bool widens);
   bool takeDepthwise(Plan &plan);
-  // Of this CPU, for the shape's operands; null: none.
+  // The kernel of this CPU for the shape's operands; null: none.
   const MicroKernel *findMicroKernel(const Convolution &shape) const;
   bool takeMicroKernel(Plan &plan, const MicroKernel *kernel);
   // `native`: 16-bit operands are not widened.
@@ -123,7 +123,7 @@ private:
   uint64_t weightVersion = 1;
   onednn::FilterLayouts layouts; // outlives the plans
   std::map<PlanKey, std::unique_ptr<Plan>> plans;
-  // By variable, element, direction and layout.
+  // The keys are the variable, element, direction and layout.
   std::map<std::tuple<int32_t, onednn::Element, mpc_rt_convolution_direction_t, const void *>,
            PackedFilter>
       weights;

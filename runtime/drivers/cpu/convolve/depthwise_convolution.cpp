@@ -7,13 +7,13 @@
 namespace mpc::rt {
 namespace {
 
-// What the windows of four places meet, and the filter: half of a first-level cache.
+// The windows of four pixels and the filter take this many floats, half of a first-level cache.
 constexpr int64_t groupFloats = 6144;
 // But no fewer channels than these: what lies beyond the cache comes slowly in short runs.
 constexpr int64_t fewestChannels = 96, mostChannels = 256;
 // Images of so many bytes come from memory, not from a cache.
 constexpr int64_t largeImages = 8 << 20;
-// What a filter's gradient is summed in, however many threads there are.
+// A filter's gradient is summed in this many parts, however many threads there are.
 constexpr int64_t mostParts = 16;
 
 template <typename T> int64_t ssize(const std::vector<T> &values) {
@@ -48,7 +48,7 @@ DepthwiseConvolution::DepthwiseConvolution(ThreadTeam &team, const DepthwiseKern
       groups(ceilDivide(shape.channels, groupChannels)) {
   if (shape.direction == MPC_RT_CONVOLUTION_INPUT_GRADIENT) {
     std::swap(from.rows, to.rows);
-    std::swap(from.places, to.places);
+    std::swap(from.pixels, to.pixels);
   }
   planRows();
   if (toFilter) {
@@ -75,13 +75,13 @@ void DepthwiseConvolution::planRows() {
       continue;
     const auto [least, most] = std::minmax_element(same.distances.begin(), same.distances.end());
     ringRows = std::max(ringRows, *most - *least + 1);
-    for (size_t i = 0; i < same.places.size(); ++i)
+    for (size_t i = 0; i < same.pixels.size(); ++i)
       for (size_t t = 0; t < same.taps.size(); ++t)
-        rowTaps[static_cast<size_t>(same.places[i])].push_back(
+        rowTaps[static_cast<size_t>(same.pixels[i])].push_back(
             {same.taps[t], same.sources[i] + same.distances[t]});
   }
   fetchedRows.resize(rowTaps.size());
-  const int64_t bytes = shape.batch * from.rows * from.places * shape.channels *
+  const int64_t bytes = shape.batch * from.rows * from.pixels * shape.channels *
                         static_cast<int64_t>(dtypeSize(from.dtype));
   for (size_t row = 0; isRead(from) && bytes >= largeImages && row + 1 < rowTaps.size(); ++row)
     for (const RowTap &later : rowTaps[row + 1])
@@ -91,11 +91,11 @@ void DepthwiseConvolution::planRows() {
 }
 
 void DepthwiseConvolution::makeWorkspaces() {
-  const int64_t lhs = isRead(from) ? 0 : ringRows * from.places * strideOf(from);
-  const int64_t rhs = !toFilter || isRead(to) ? 0 : to.places * strideOf(to);
+  const int64_t lhs = isRead(from) ? 0 : ringRows * from.pixels * strideOf(from);
+  const int64_t rhs = !toFilter || isRead(to) ? 0 : to.pixels * strideOf(to);
   const int64_t most = lanesOf(groupAt(0));
   const int64_t filter = toFilter ? 0 : taps * padded, bias = toFilter ? 0 : padded,
-                sums = toFilter ? 0 : to.places * most;
+                sums = toFilter ? 0 : to.pixels * most;
   const int64_t own = lhs + rhs + filter + bias + sums;
   reserve(scratch, static_cast<uint64_t>(own * team.threads()) * sizeof(float));
   const auto rows = static_cast<size_t>(shape.kernel[1]);
@@ -134,17 +134,17 @@ int64_t DepthwiseConvolution::strideOf(const Extent &extent) const {
 const float *DepthwiseConvolution::rowOf(Ring &ring, const void *data, int64_t sample, int64_t row,
                                          const Group &group) const {
   const Extent &extent = *ring.extent;
-  const int64_t start = (sample * extent.rows + row) * extent.places * shape.channels + group.first;
+  const int64_t start = (sample * extent.rows + row) * extent.pixels * shape.channels + group.first;
   if (isRead(extent))
     return static_cast<const float *>(data) + start;
   const int64_t slot = row % ring.kept;
-  float *place = ring.memory + slot * extent.places * strideOf(extent);
+  float *target = ring.memory + slot * extent.pixels * strideOf(extent);
   int64_t &held = ring.held[static_cast<size_t>(slot)];
   if (held != row)
-    kernels.widen[extent.dtype](at(data, start, extent.dtype), shape.channels, extent.places,
-                                group.channels, place, strideOf(extent));
+    kernels.widen[extent.dtype](at(data, start, extent.dtype), shape.channels, extent.pixels,
+                                group.channels, target, strideOf(extent));
   held = row;
-  return place;
+  return target;
 }
 
 void DepthwiseConvolution::widenFilter(Workspace &own, const void *filter, const void *bias,
@@ -200,7 +200,7 @@ void DepthwiseConvolution::multiplyBand(Workspace &own, const void *lhs, const v
       own.weights[r] =
           own.filter + group.first * taps + met[r].tap * shape.kernel[2] * kernels.lanes;
     }
-    const int64_t start = (sample * to.rows + row) * to.places * shape.channels + group.first;
+    const int64_t start = (sample * to.rows + row) * to.pixels * shape.channels + group.first;
     auto *result = const_cast<uint8_t *>(at(out, start, shape.out));
     float *sums = isWritten ? reinterpret_cast<float *>(result) : own.sums;
     const int64_t sumStride = isWritten ? shape.channels : lanesOf(group);
@@ -214,11 +214,11 @@ void DepthwiseConvolution::multiplyBand(Workspace &own, const void *lhs, const v
       kernels.multiplyStrips(same.form, same.strips.data(), ssize(same.strips), rows,
                              group.vectors);
     for (const WindowClass &same : cover.others)
-      kernels.multiply({same.places.data(), same.sources.data(), ssize(same.places),
+      kernels.multiply({same.pixels.data(), same.sources.data(), ssize(same.pixels),
                         same.taps.data(), same.distances.data(), ssize(same.taps)},
                        rows, group.vectors);
     if (!isWritten)
-      kernels.finish[shape.out](own.sums, sumStride, to.places, group.channels,
+      kernels.finish[shape.out](own.sums, sumStride, to.pixels, group.channels,
                                 shape.hasBias ? own.bias + group.first : nullptr, shape.relu,
                                 result, shape.channels);
   }
@@ -253,21 +253,21 @@ void DepthwiseConvolution::correlatePart(Workspace &own, const void *lhs, const 
       // outputs with the last of them.
       const int64_t behind = met.back().source + 1 + static_cast<int64_t>(r);
       if (static_cast<int64_t>(r) < shape.strides[1] && r + 1 < met.size())
-        fetch(correlation, lhs, shape.lhs, (sample * from.rows + behind) * from.places,
+        fetch(correlation, lhs, shape.lhs, (sample * from.rows + behind) * from.pixels,
               shape.strides[2], group);
       else
-        fetch(correlation, rhs, shape.rhs, (i + 1) * to.places, 1, group);
+        fetch(correlation, rhs, shape.rhs, (i + 1) * to.pixels, 1, group);
       kernels.correlate(correlation, group.vectors);
     }
   }
 }
 
 void DepthwiseConvolution::fetch(DepthwiseCorrelation &correlation, const void *data,
-                                 mpc_rt_dtype_t dtype, int64_t place, int64_t step,
+                                 mpc_rt_dtype_t dtype, int64_t pixel, int64_t step,
                                  const Group &group) const {
   const int64_t bytes = static_cast<int64_t>(dtypeSize(dtype));
-  correlation.next = at(data, place * shape.channels + group.first, dtype);
-  correlation.nextPlaceBytes = step * shape.channels * bytes;
+  correlation.next = at(data, pixel * shape.channels + group.first, dtype);
+  correlation.nextPixelBytes = step * shape.channels * bytes;
   correlation.nextVectorBytes = kernels.lanes * bytes;
 }
 

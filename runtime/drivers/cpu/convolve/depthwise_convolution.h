@@ -21,7 +21,7 @@ class DepthwiseConvolution {
 public:
   // Whether each channel has one filter, of one or two dimensions, in float32 or 16 bits.
   static bool multiplies(const DepthwiseKernels &kernels, const Convolution &shape);
-  // Whether it does, and all places of a row lie in strips, which share what their windows meet;
+  // Whether it does, and all pixels of a row lie in strips, which share what their windows meet;
   // not of a filter's gradient.
   static bool isInStrips(const DepthwiseKernels &kernels, const Convolution &shape);
 
@@ -31,9 +31,9 @@ public:
   uint64_t bytes() const { return scratch.size() + partSums.size(); }
 
 private:
-  // Images or outputs: rows of a sample, places of a row.
+  // Images or outputs: rows of a sample, pixels of a row.
   struct Extent {
-    int64_t rows, places;
+    int64_t rows, pixels;
     mpc_rt_dtype_t dtype;
   };
   // A row that windows meet, and the row of the filter that it meets there.
@@ -70,9 +70,10 @@ private:
   void widenFilter(Workspace &own, const void *filter, const void *bias, const Group &group) const;
   void multiplyBand(Workspace &own, const void *lhs, const void *rhs, const void *bias, void *out,
                     int64_t sample, int64_t band, const Group &group) const;
-  // Of a row of `data` from `place` on, with each output what lies `step` places further.
+  // Fetches a row of `data` from `pixel` on: with each output the pixel that lies `step` pixels
+  // further.
   void fetch(DepthwiseCorrelation &correlation, const void *data, mpc_rt_dtype_t dtype,
-             int64_t place, int64_t step, const Group &group) const;
+             int64_t pixel, int64_t step, const Group &group) const;
   void correlatePart(Workspace &own, const void *lhs, const void *rhs, int64_t part,
                      const Group &group) const;
   void sumParts(void *out) const;
@@ -84,9 +85,10 @@ private:
   Extent from, to; // what windows meet; for each of them: the result, or the outputs
   int64_t taps, padded, groupChannels, groups, bands = 1, parts = 1, ringRows = 1;
   std::vector<std::vector<RowTap>> rowTaps; // by row of `to`
-  // Of large images: sources of the next row of `to` that this one does not meet.
+  // If the images are large, these are the sources of the next row of `to` that this one does not
+  // meet.
   std::vector<std::vector<int64_t>> fetchedRows;
-  DepthwiseCover cover;                // of the places in a row
+  DepthwiseCover cover;                // of the pixels in a row
   std::vector<DepthwiseTap> tapsInRow; // of a filter's gradient
   std::vector<Workspace> workspaces;
   Buffer scratch, partSums;

@@ -11,9 +11,9 @@
 namespace mpc::rt {
 namespace {
 
-// Eight sums in registers hide the latency of additions: of four places in two vectors, or of
-// fewer places in up to four.
-constexpr int64_t mostPlaces = 4;
+// Eight sums in registers hide the latency of additions: of four pixels in two vectors, or of
+// fewer pixels in up to four.
+constexpr int64_t mostPixels = 4;
 // Taps whose sums in two vectors fit into registers beside the operands.
 constexpr int64_t mostTaps = MPC_ISA_LEVEL >= 4 ? 7 : 5;
 
@@ -22,15 +22,15 @@ inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 // ---- Conversions --------------------------------------------------------------------------------
 
 template <typename Type>
-void widen(const void *from, int64_t fromStride, int64_t places, int64_t channels, float *to,
+void widen(const void *from, int64_t fromStride, int64_t pixels, int64_t channels, float *to,
            int64_t stride) {
   auto *source = static_cast<const typename Type::Storage *>(from);
   if (fromStride == channels && stride == channels) { // one run, not many short ones
-    channels *= places;
-    places = 1;
+    channels *= pixels;
+    pixels = 1;
   }
   const int64_t padded = (channels + lanes - 1) / lanes * lanes;
-  for (int64_t place = 0; place < places; ++place, source += fromStride, to += stride) {
+  for (int64_t pixel = 0; pixel < pixels; ++pixel, source += fromStride, to += stride) {
     for (int64_t i = 0; i < channels; ++i)
       to[i] = Type::load(source[i]);
     for (int64_t i = channels; i < padded; ++i)
@@ -39,7 +39,7 @@ void widen(const void *from, int64_t fromStride, int64_t places, int64_t channel
 }
 
 template <typename Type, bool hasBias>
-inline void finishPlace(const float *__restrict sums, int64_t channels,
+inline void finishPixel(const float *__restrict sums, int64_t channels,
                         const float *__restrict bias, bool relu,
                         typename Type::Storage *__restrict out) {
   for (int64_t i = 0; i < channels; ++i) {
@@ -51,56 +51,56 @@ inline void finishPlace(const float *__restrict sums, int64_t channels,
 }
 
 template <typename Type>
-void finish(const float *sums, int64_t stride, int64_t places, int64_t channels, const float *bias,
+void finish(const float *sums, int64_t stride, int64_t pixels, int64_t channels, const float *bias,
             bool relu, void *out, int64_t outStride) {
   auto *target = static_cast<typename Type::Storage *>(out);
-  for (int64_t place = 0; place < places; ++place, sums += stride, target += outStride)
+  for (int64_t pixel = 0; pixel < pixels; ++pixel, sums += stride, target += outStride)
     if (bias)
-      finishPlace<Type, true>(sums, channels, bias, relu, target);
+      finishPixel<Type, true>(sums, channels, bias, relu, target);
     else
-      finishPlace<Type, false>(sums, channels, bias, relu, target);
+      finishPixel<Type, false>(sums, channels, bias, relu, target);
 }
 
 // ---- Products -----------------------------------------------------------------------------------
 
-// The channels of `places` places from the first one on, `atOnce` vectors at a time.
-template <int64_t places, int64_t atOnce>
-void multiplyPlaces(const DepthwiseWindows &w, int64_t first, const DepthwiseRows &p,
+// The channels of `pixels` pixels from the first one on, `atOnce` vectors at a time.
+template <int64_t pixels, int64_t atOnce>
+void multiplyPixels(const DepthwiseWindows &w, int64_t first, const DepthwiseRows &p,
                     int64_t vectors, int64_t channel = 0) {
-  int64_t sources[places];
-  float *results[places];
-  for (int64_t i = 0; i < places; ++i) {
+  int64_t sources[pixels];
+  float *results[pixels];
+  for (int64_t i = 0; i < pixels; ++i) {
     sources[i] = w.sources[first + i] * p.rowStride;
-    results[i] = p.result + w.places[first + i] * p.resultStride;
+    results[i] = p.result + w.pixels[first + i] * p.resultStride;
   }
   for (; vectors >= atOnce; vectors -= atOnce, channel += atOnce * lanes) {
-    Vector sum[places][atOnce] = {};
+    Vector sum[pixels][atOnce] = {};
     for (int64_t r = 0; r < p.rowCount; ++r)
       for (int64_t t = 0; t < w.tapCount; ++t) {
         const float *from = p.rows[r] + w.distances[t] * p.rowStride + channel;
         const float *weights = p.weights[r] + channel * p.weightsOfVector + w.taps[t] * lanes;
         for (int64_t v = 0; v < atOnce; ++v) {
           const Vector weight = load(weights + v * lanes * p.weightsOfVector);
-          for (int64_t i = 0; i < places; ++i)
+          for (int64_t i = 0; i < pixels; ++i)
             sum[i][v] = multiplyAdd(load(from + sources[i] + v * lanes), weight, sum[i][v]);
         }
       }
-    for (int64_t i = 0; i < places; ++i)
+    for (int64_t i = 0; i < pixels; ++i)
       for (int64_t v = 0; v < atOnce; ++v)
         store(sum[i][v], results[i] + channel + v * lanes);
   }
   if constexpr (atOnce > 1)
     if (vectors > 0)
-      multiplyPlaces<places, atOnce / 2>(w, first, p, vectors, channel);
+      multiplyPixels<pixels, atOnce / 2>(w, first, p, vectors, channel);
 }
 
-// All channels of a few places: memory is read and written from front to back.
+// All channels of a few pixels: memory is read and written from front to back.
 void multiply(const DepthwiseWindows &w, const DepthwiseRows &rows, int64_t vectors) {
-  static constexpr void (*multiplyFor[mostPlaces])(const DepthwiseWindows &, int64_t,
+  static constexpr void (*multiplyFor[mostPixels])(const DepthwiseWindows &, int64_t,
                                                    const DepthwiseRows &, int64_t, int64_t) = {
-      multiplyPlaces<1, 4>, multiplyPlaces<2, 4>, multiplyPlaces<3, 2>, multiplyPlaces<4, 2>};
-  for (int64_t first = 0; first < w.count; first += mostPlaces)
-    multiplyFor[least(mostPlaces, w.count - first) - 1](w, first, rows, vectors, 0);
+      multiplyPixels<1, 4>, multiplyPixels<2, 4>, multiplyPixels<3, 2>, multiplyPixels<4, 2>};
+  for (int64_t first = 0; first < w.count; first += mostPixels)
+    multiplyFor[least(mostPixels, w.count - first) - 1](w, first, rows, vectors, 0);
 }
 
 // Whether the images that `count` taps meet stay in registers from output to output.
@@ -129,7 +129,7 @@ int64_t slide(const DepthwiseCorrelation &c, const DepthwiseTap *taps, int64_t c
 #pragma clang loop unroll(full)
     for (int64_t i = 0; i < count; ++i) {
       __builtin_prefetch(next, 0, 2);
-      next += c.nextPlaceBytes;
+      next += c.nextPixelBytes;
       for (int64_t v = 0; v < vectors; ++v) {
         image[(i + count - 1) % count][v] = load(newest + v * lanes);
         const Vector output = load(outputs + v * lanes);
@@ -159,11 +159,11 @@ void correlateTaps(const DepthwiseCorrelation &c, const DepthwiseTap *taps, floa
   end = end > first ? end : first;
   const int64_t step = c.step * c.imageStride;
   const float *outputs = c.outputs + channel;
-  const uint8_t *next = c.next + channel / lanes * c.nextVectorBytes + first * c.nextPlaceBytes;
+  const uint8_t *next = c.next + channel / lanes * c.nextVectorBytes + first * c.nextPixelBytes;
   int64_t o = first;
   if constexpr (slides(count, vectors))
     o = slide<count, vectors>(c, taps, channel, first, end, next, sum);
-  for (; o < end; ++o, next += c.nextPlaceBytes) {
+  for (; o < end; ++o, next += c.nextPixelBytes) {
     __builtin_prefetch(next, 0, 2);
     for (int64_t v = 0; v < vectors; ++v) {
       const Vector output = load(outputs + o * c.outputStride + v * lanes);

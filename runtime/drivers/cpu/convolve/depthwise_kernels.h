@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The inner loops of depthwise convolutions, written once and compiled once per ISA level, on rows
-// of places in float32 whose channels are padded to whole vectors.
+// of pixels in float32 whose channels are padded to whole vectors.
 #ifndef MPC_RUNTIME_DRIVERS_CPU_CONVOLVE_DEPTHWISE_KERNELS_H
 #define MPC_RUNTIME_DRIVERS_CPU_CONVOLVE_DEPTHWISE_KERNELS_H
 
@@ -9,9 +9,9 @@
 
 namespace mpc::rt {
 
-// What the windows of a row of the result meet: the rows of the images, with the rows of the filter
-// that they meet there. Strides are elements from place to place. Weights are packed: of each
-// vector of channels `weightsOfVector` vectors, tap by tap of the whole filter.
+// The rows of images that the windows of a row of the result meet, with the rows of the filter that
+// meet them. Strides are elements from pixel to pixel. Weights are packed: each vector of channels
+// has `weightsOfVector` vectors, tap by tap of the whole filter.
 struct DepthwiseRows {
   const float *const *rows, *const *weights;
   int64_t rowCount, rowStride, weightsOfVector;
@@ -22,31 +22,31 @@ struct DepthwiseRows {
   int64_t nextCount;
 };
 
-// result[places[i]] = sum over rows r and taps t of rows[r][sources[i] + distances[t]] *
+// result[pixels[i]] = sum over rows r and taps t of rows[r][sources[i] + distances[t]] *
 // weights[r][taps[t]], i < count.
 struct DepthwiseWindows {
-  const int64_t *places, *sources;
+  const int64_t *pixels, *sources;
   int64_t count;
   const int64_t *taps, *distances;
   int64_t tapCount;
 };
 
-// Four places of the result at a time, `placeStep` apart, whose windows share sources: from each to
+// Four pixels of the result at a time, `pixelStep` apart, whose windows share sources: from each to
 // the next they move by `stride` sources. The taps of a window are firstTap, firstTap + tapStep,
 // ... for its sources from the first one on, or if `reversed` from the last one back.
 struct DepthwiseForm {
-  int64_t taps, stride, firstTap, tapStep, placeStep;
+  int64_t taps, stride, firstTap, tapStep, pixelStep;
   bool reversed;
 };
-constexpr int64_t placesOfStrip = 4;
-// From the result's `place` on, and of the sources from `source` on, of which those from `begin` to
-// `end` exist: the others, counted from `source`, lie beside the row.
+constexpr int64_t pixelsOfStrip = 4;
+// The strip starts at the result's `pixel` and at the source `source`. Only sources from `begin` to
+// `end`, counted from `source`, exist; the others lie beside the row.
 struct DepthwiseStrip {
-  int64_t place, source, begin, end;
+  int64_t pixel, source, begin, end;
 };
 
-// What a tap meets in a row: the outputs [first, end) do, and output o the image at `source + o *
-// step`.
+// The pairs of pixels that a tap joins in a row: each output o in [first, end) and the image at
+// `source + o * step`.
 struct DepthwiseTap {
   int64_t first, end, source;
 };
@@ -59,23 +59,23 @@ struct DepthwiseCorrelation {
   int64_t imageStride, outputStride;
   float *sums;
   int64_t sumStride;
-  // What is met later, to be fetched meanwhile: a line with each output, so many bytes from the one
-  // before, and with each vector.
+  // This memory is needed later and fetched meanwhile: a line with each output, so many bytes
+  // behind the one before, and with each vector.
   const uint8_t *next;
-  int64_t nextPlaceBytes, nextVectorBytes;
+  int64_t nextPixelBytes, nextVectorBytes;
 };
 
 struct DepthwiseKernels {
   int64_t lanes; // of a vector
-  // `channels` elements of each place become float32, what is left of a vector 0. By dtype, as the
+  // `channels` elements of each pixel become float32, what is left of a vector 0. By dtype, as the
   // next one.
-  void (*widen[3])(const void *from, int64_t fromStride, int64_t places, int64_t channels,
+  void (*widen[3])(const void *from, int64_t fromStride, int64_t pixels, int64_t channels,
                    float *to, int64_t stride);
-  // out = round(activation(round(round(sum) + bias))) for the channels of each place; bias is null
+  // out = round(activation(round(round(sum) + bias))) for the channels of each pixel; bias is null
   // where there is none.
-  void (*finish[3])(const float *sums, int64_t stride, int64_t places, int64_t channels,
+  void (*finish[3])(const float *sums, int64_t stride, int64_t pixels, int64_t channels,
                     const float *bias, bool relu, void *out, int64_t outStride);
-  // For so many vectors of channels.
+  // The kernels take this number of vectors of channels.
   void (*multiply)(const DepthwiseWindows &windows, const DepthwiseRows &rows, int64_t vectors);
   void (*multiplyStrips)(const DepthwiseForm &form, const DepthwiseStrip *strips, int64_t count,
                          const DepthwiseRows &rows, int64_t vectors);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Depthwise products of strips: what the windows of four places share is loaded once. Each sum has
+// Depthwise products of strips: what the windows of four pixels share is loaded once. Each sum has
 // its terms in the order of the taps.
 //
-// For files that are compiled once per ISA level: nothing here has external linkage.
+// This header is for files that are compiled once per ISA level: nothing here has external linkage.
 #ifndef MPC_RUNTIME_DRIVERS_CPU_CONVOLVE_DEPTHWISE_STRIP_KERNELS_H
 #define MPC_RUNTIME_DRIVERS_CPU_CONVOLVE_DEPTHWISE_STRIP_KERNELS_H
 
@@ -23,13 +23,13 @@ inline void computeNow(Vector &sum) { asm volatile("" : "+v"(sum)); }
 // as at the edges of images that keep their size; or what the strip says.
 enum class Beside { none, before, behind, both, any };
 
-// Of `vectors` vectors of channels `atOnce` at a time; what is left of them one by one. The loops
-// are long as they are: unrolled further, or with the rest's in them, they only make the library
-// larger.
+// Multiplies `atOnce` of `vectors` vectors of channels at a time, and the rest one by one. The
+// loops are long as they are: unrolled further, or with the rest's in them, they only make the
+// library larger.
 template <int64_t taps, int64_t stride, bool reversed, Beside beside, int64_t atOnce>
 void multiplyStrip(const DepthwiseForm &form, const DepthwiseStrip &strip, const DepthwiseRows &p,
                    int64_t vectors, int64_t channel = 0) {
-  constexpr int64_t span = (placesOfStrip - 1) * stride + taps, half = taps / 2;
+  constexpr int64_t span = (pixelsOfStrip - 1) * stride + taps, half = taps / 2;
   const int64_t begin = beside == Beside::any ? strip.begin : beside == Beside::before ? half : 0;
   const int64_t end = beside == Beside::any      ? strip.end
                       : beside == Beside::behind ? span - half
@@ -40,16 +40,16 @@ void multiplyStrip(const DepthwiseForm &form, const DepthwiseStrip &strip, const
   const int64_t firstTap = form.firstTap * lanes, tapStep = form.tapStep * lanes;
   const int64_t weightStride = p.weightsOfVector;
   const float *const *rows = p.rows, *const *weights = p.weights;
-  float *const result = p.result + strip.place * p.resultStride;
-  const int64_t resultStride = form.placeStep * p.resultStride;
+  float *const result = p.result + strip.pixel * p.resultStride;
+  const int64_t resultStride = form.pixelStep * p.resultStride;
 #pragma clang loop unroll(disable)
   for (; vectors >= atOnce; vectors -= atOnce, channel += atOnce * lanes) {
-    // As many as the next strip moves on, into the second-level cache.
+    // The next strip moves on by as many pixels; they go into the second-level cache.
 #pragma clang loop unroll(disable)
     for (int64_t r = 0; r < p.nextCount; ++r)
-      for (int64_t i = 0; i < placesOfStrip * stride; ++i)
+      for (int64_t i = 0; i < pixelsOfStrip * stride; ++i)
         __builtin_prefetch(p.next[r] + (start + (half + i) * rowStride + channel), 0, 2);
-    Vector sum[placesOfStrip][atOnce] = {};
+    Vector sum[pixelsOfStrip][atOnce] = {};
 #pragma clang loop unroll(disable)
     for (int64_t r = 0; r < rowCount; ++r)
 #pragma GCC unroll 2
@@ -70,15 +70,15 @@ void multiplyStrip(const DepthwiseForm &form, const DepthwiseStrip &strip, const
 #pragma GCC unroll 8
           for (int64_t t = 0; t < taps; ++t) {
             const int64_t offset = source - (reversed ? taps - 1 - t : t);
-            if (offset < 0 || offset % stride != 0 || offset / stride >= placesOfStrip)
+            if (offset < 0 || offset % stride != 0 || offset / stride >= pixelsOfStrip)
               continue;
-            Vector &sumOfPlace = sum[offset / stride][v];
-            sumOfPlace = multiplyAdd(value, weight[t], sumOfPlace);
-            computeNow(sumOfPlace);
+            Vector &sumOfPixel = sum[offset / stride][v];
+            sumOfPixel = multiplyAdd(value, weight[t], sumOfPixel);
+            computeNow(sumOfPixel);
           }
         }
       }
-    for (int64_t i = 0; i < placesOfStrip; ++i)
+    for (int64_t i = 0; i < pixelsOfStrip; ++i)
       for (int64_t v = 0; v < atOnce; ++v)
         store(sum[i][v], result + i * resultStride + channel + v * lanes);
   }
@@ -105,14 +105,14 @@ template <int64_t taps, int64_t stride, bool reversed, Beside beside>
 constexpr StripKernels::Multiply stripKernel = multiplyStrip < taps,
                                  stride, reversed, MPC_ISA_LEVEL >= 3 ? beside : Beside::any, 2 > ;
 template <int64_t taps, int64_t stride, bool reversed>
-constexpr StripKernels stripKernels = {(placesOfStrip - 1) * stride + taps,
+constexpr StripKernels stripKernels = {(pixelsOfStrip - 1) * stride + taps,
                                        taps / 2,
                                        stripKernel<taps, stride, reversed, Beside::none>,
                                        stripKernel<taps, stride, reversed, Beside::before>,
                                        stripKernel<taps, stride, reversed, Beside::behind>,
                                        stripKernel<taps, stride, reversed, Beside::any>};
 
-// The windows of models: of three, five and seven places, and what their gradients meet.
+// The windows of models: of three, five and seven pixels, and what their gradients meet.
 inline const StripKernels *findStripKernels(const DepthwiseForm &form) {
   const bool moves1 = form.stride == 1 && !form.reversed;
   const bool moves2 = form.stride == 2 && !form.reversed;
@@ -140,8 +140,8 @@ inline const StripKernels *findStripKernels(const DepthwiseForm &form) {
 // Rows of the result that meet padding alone.
 inline void fillStrip(const DepthwiseForm &form, const DepthwiseStrip &strip,
                       const DepthwiseRows &p, int64_t vectors) {
-  for (int64_t i = 0; i < placesOfStrip; ++i)
-    __builtin_memset(p.result + (strip.place + i * form.placeStep) * p.resultStride, 0,
+  for (int64_t i = 0; i < pixelsOfStrip; ++i)
+    __builtin_memset(p.result + (strip.pixel + i * form.pixelStep) * p.resultStride, 0,
                      static_cast<size_t>(vectors * lanes) * sizeof(float));
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which places of a row share so much of what their windows meet that they are computed together.
+// Which pixels of a row share so much of what their windows meet that they are computed together.
 #ifndef MPC_RUNTIME_DRIVERS_CPU_CONVOLVE_DEPTHWISE_STRIPS_H
 #define MPC_RUNTIME_DRIVERS_CPU_CONVOLVE_DEPTHWISE_STRIPS_H
 
@@ -18,7 +18,7 @@ struct DepthwiseStrips {
   std::vector<DepthwiseStrip> strips;
 };
 
-// What covers the places along dimension `d`: strips, and windows that are computed one by one.
+// Covers the pixels along dimension `d`: strips, and windows that are computed one by one.
 struct DepthwiseCover {
   std::vector<DepthwiseStrips> strips;
   std::vector<WindowClass> others;

@@ -13,7 +13,7 @@ public:
   virtual ~FilterGradient() = default;
   // Operands and result as mpc_rt_convolution_t orders them.
   virtual void run(const void *images, const void *outputs, void *out) = 0;
-  // Of memory that it keeps for run().
+  // The memory that it keeps for run().
   virtual uint64_t bytes() const = 0;
 };
 

@@ -18,12 +18,12 @@ public:
   // The same for products that pack a filter alike, in one direction.
   virtual const void *filterLayout() const = 0;
   virtual uint64_t filterBytes() const = 0;
-  // From the plain filter, of the dtype in the shape, to what run() wants.
+  // Packs the plain filter, of the dtype in the shape, for run().
   virtual void packFilter(const void *filter, void *to) const = 0;
   // `lhs`: dense, of the dtype that the kernel reads; `samples` of the batch.
   virtual void run(const void *lhs, const void *packedFilter, const float *bias, void *out,
                    int64_t samples) = 0;
-  // Of memory that it keeps for run().
+  // The memory that it keeps for run().
   virtual uint64_t bytes() const = 0;
 };
 

@@ -4,8 +4,8 @@
 // it is right and has a kernel; else directly.
 #include "runtime/drivers/cpu/convolve/convolution_rules.h"
 #include "runtime/drivers/cpu/convolve/convolver.h"
-#include "runtime/drivers/cpu/convolve/scattered_filter_gradient.h"
-#include "runtime/drivers/cpu/convolve/scattered_product.h"
+#include "runtime/drivers/cpu/convolve/gemm_col2im.h"
+#include "runtime/drivers/cpu/convolve/im2col_filter_gradient.h"
 #include "runtime/drivers/cpu/convolve/windowed_filter_gradient.h"
 #include "runtime/drivers/cpu/convolve/windowed_product.h"
 #include "runtime/drivers/cpu/kernels/work_blocks.h"
@@ -24,12 +24,12 @@ bool toFilter(const Convolution &c) { return c.direction == MPC_RT_CONVOLUTION_F
 // is infinite.
 bool pairsWithStrangers(const Convolution &c) {
   const size_t last = c.images.size() - 1;
-  if (toFilter(c)) { // sums over the places; one behind the last window may be in no sum at all
+  if (toFilter(c)) { // sums over the pixels; one behind the last window may be in no sum at all
     const int64_t end = (c.outputs[last] - 1) * c.strides[last] - c.low[last] +
                         (c.kernel[last] - 1) * c.dilations[last] + 1;
     return c.outputs[last] % 2 && end < c.images[last];
   }
-  // Sums over the channels; of more taps oneDNN has kernels that keep the places apart.
+  // Sums over the channels; of more taps oneDNN has kernels that keep the pixels apart.
   return c.direction == MPC_RT_CONVOLUTION_FORWARD && c.channels / c.groups % 2 &&
          Convolution::product(c.kernel) == 1;
 }
@@ -48,8 +48,8 @@ bool hasUnusedTap(const Convolution &c, size_t d) {
   return false;
 }
 
-// Where oneDNN 2.6 gets a filter's gradient wrong, found by comparing drawn shapes with exact sums
-// (runtime/cts/convolve_test.cpp).
+// oneDNN 2.6 gets a filter's gradient wrong in these cases, found by comparing drawn shapes with
+// exact sums (runtime/cts/convolve_test.cpp).
 
 // Volumes whose first dimension is strided and padded at both ends, the low end by more than
 // `low`.
@@ -59,7 +59,7 @@ bool isPaddedVolume(const Convolution &c, int64_t low) {
 }
 
 // One tap whose strides divide the images of few channels: each thread gathers what the tap meets
-// into memory of its own, `block` elements a place though a place has but the channels, and so
+// into memory of its own, `block` elements a pixel though a pixel has but the channels, and so
 // writes over the next thread's and beyond the last one's
 // (oneDNN's src/cpu/x64/jit_avx2_1x1_convolution.cpp and jit_avx512_common_1x1_convolution.cpp).
 bool isGatheredBeyondItsMemory(const Convolution &c) {
@@ -78,9 +78,9 @@ bool isGatheredBeyondItsMemory(const Convolution &c) {
 // (compute_oh_step_common in oneDNN's src/cpu/x64/jit_avx512_core_bf16_conv_kernel.cpp). With tiles
 // images of any width are wrong.
 bool isDilatedTwice(const Convolution &c) {
-  constexpr int64_t lanes = 16, mostPlaces = 28; // narrower images have another kernel
+  constexpr int64_t lanes = 16, mostPixels = 28; // narrower images have another kernel
   return c.dilations[1] > 1 && c.channels / c.groups % lanes != 0 &&
-         (c.outputs[2] > mostPlaces || onednn::hasAmx());
+         (c.outputs[2] > mostPixels || onednn::hasAmx());
 }
 
 // Whether some output's window meets padding only, along dimension `d`.
@@ -98,7 +98,7 @@ bool hasEmptyWindow(const Convolution &c, size_t d) {
 }
 
 // Forward with tiles ("brgconv", "brgconv_1x1"): windows that meet padding only end the program,
-// which has no kernel for them; where windows skip places, sums are wrong now and then.
+// which has no kernel for them; where windows skip pixels, sums are wrong now and then.
 bool isWrongWithTiles(const Convolution &c) {
   if (c.direction != MPC_RT_CONVOLUTION_FORWARD || !onednn::hasAmx())
     return false;
@@ -112,8 +112,8 @@ bool isWrongInFloat32(const Convolution &c) {
   return toFilter(c) && (isPaddedVolume(c, c.strides[0]) || isGatheredBeyondItsMemory(c));
 }
 
-// By "jit_bf16" of AVX-512, also where an element of the kernel meets padding only: its sum is not
-// 0, or the program ends.
+// "jit_bf16" of AVX-512 gets these wrong, too, and those where an element of the kernel meets
+// padding only: its sum is not 0, or the program ends.
 bool isWrongInBFloat16(const Convolution &c) {
   if (!toFilter(c))
     return isWrongWithTiles(c);
@@ -138,10 +138,10 @@ bool isNative(const Convolution &c, bool nativeBFloat16) {
 }
 
 // Whether all taps at once are faster than windows, by the kernel's means for that direction.
-Verdict isScattered(const MicroKernel &kernel, const Convolution &c) {
-  const bool computes = toFilter(c) ? ScatteredFilterGradient::multiplies(kernel, c)
-                                    : ScatteredProduct::multiplies(kernel, c);
-  return computes ? isScatteringWorthwhile(kernel, c) : Verdict{};
+Verdict isCol2imCheaper(const MicroKernel &kernel, const Convolution &c) {
+  const bool computes =
+      toFilter(c) ? Im2colFilterGradient::multiplies(kernel, c) : GemmCol2im::multiplies(kernel, c);
+  return computes ? isCol2imWorthwhile(kernel, c) : Verdict{};
 }
 
 // Samples that are converted at a time, of so many float32 elements each.
@@ -200,7 +200,8 @@ void Convolver::takeByRules(Plan &plan) {
   // oneDNN 2.6 on AMX has no strided gradients of images in bfloat16, for one.
   if (native && (takeOwnByRules(plan, /*widens=*/true) || takeLibrary(plan, /*native=*/false)))
     return;
-  // What only we get right; done directly it takes several times as long (decision 0040).
+  // Only our kernel gets the rest right; done directly it takes several times as long (decision
+  // 0040).
   const MicroKernel *kernel = findMicroKernel(plan.shape);
   if (kernel && takeMicroKernel(plan, kernel))
     plan.reason = {"oneDNN gets it wrong"};
@@ -225,10 +226,10 @@ bool Convolver::takeOwnByRules(Plan &plan, bool widens) {
     plan.reason = {"no micro-kernel for this CPU"};
     return false;
   }
-  // Not where oneDNN multiplies bfloat16 as it is and ours would widen it.
-  const Verdict scattered = widens || kernel == bfloat16 ? isScattered(*kernel, c) : Verdict{};
-  const Verdict verdict =
-      scattered.isTaken ? scattered : isWorthwhile(cpuKind(), *kernel, c, widens);
+  // GEMM + col2im is left out where oneDNN multiplies bfloat16 as it is and our kernel would widen
+  // it.
+  const Verdict col2im = widens || kernel == bfloat16 ? isCol2imCheaper(*kernel, c) : Verdict{};
+  const Verdict verdict = col2im.isTaken ? col2im : isWorthwhile(cpuKind(), *kernel, c, widens);
   plan.reason = verdict.reason;
   return verdict.isTaken && takeMicroKernel(plan, kernel);
 }
@@ -246,13 +247,13 @@ const MicroKernel *Convolver::findMicroKernel(const Convolution &c) const {
 
 bool Convolver::takeMicroKernel(Plan &plan, const MicroKernel *kernel) {
   const Convolution &c = plan.shape;
-  const bool scatters = isScattered(*kernel, c).isTaken;
-  if (scatters && toFilter(c))
-    plan.filterGradient = std::make_unique<ScatteredFilterGradient>(team, kernels, *kernel, c);
+  const bool usesCol2im = isCol2imCheaper(*kernel, c).isTaken;
+  if (usesCol2im && toFilter(c))
+    plan.filterGradient = std::make_unique<Im2colFilterGradient>(team, kernels, *kernel, c);
   else if (WindowedFilterGradient::multiplies(*kernel, c))
     plan.filterGradient = std::make_unique<WindowedFilterGradient>(team, kernels, *kernel, c);
-  if (scatters && !toFilter(c))
-    plan.product = std::make_unique<ScatteredProduct>(team, kernels, *kernel, c);
+  if (usesCol2im && !toFilter(c))
+    plan.product = std::make_unique<GemmCol2im>(team, kernels, *kernel, c);
   else if (WindowedProduct::multiplies(*kernel, c))
     plan.product = std::make_unique<WindowedProduct>(team, kernels, *kernel, c);
   if (plan.product) {

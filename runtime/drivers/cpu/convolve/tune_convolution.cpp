@@ -39,7 +39,7 @@ void Convolver::measure(const mpc_rt_convolution_t &descriptor, const Convolutio
   }
   if (candidates.size() < 2)
     return;
-  // What the rules prefer is first.
+  // The kernel that the rules prefer is measured first.
   const auto preferred = makePlan(shape, /*kernel=*/nullptr);
   std::partition(candidates.begin(), candidates.end(), [&](const auto &candidate) {
     return std::string_view(candidate.second->kernel()) == preferred->kernel();

@@ -9,22 +9,22 @@ namespace {
 
 // Packed samples: what the second-level caches hold.
 constexpr int64_t packedBlockBytes = 1 << 20;
-// What all taps read again of a larger sample comes from the shared cache, unless it is too large
-// for that: then its bands do (measured on a Zen 4, docs/decisions/0040).
+// All taps read a larger sample again from the shared cache, unless it is too large for that: then
+// they read its bands (measured on a Zen 4, docs/decisions/0040).
 constexpr int64_t mostSampleBytes = 12 << 20, bandBytes = 8 << 20;
-// Of a row of a group of samples.
-constexpr int64_t mostGroupPlaces = 256;
+// The most pixels in a row of a group of samples.
+constexpr int64_t mostGroupPixels = 256;
 
 // Samples whose rows follow each other in steps: the fewest that need hardly more of these than
 // more samples would.
 int64_t groupSamplesFor(const MicroKernel &kernel, const Convolution &c) {
   int64_t best = 1;
-  if (!kernel.pieces[0]->packLhsPlaces || !kernel.pieces[0]->packRhsPlaces)
+  if (!kernel.pieces[0]->packLhsPixels || !kernel.pieces[0]->packRhsPixels)
     return best;
   const auto stepsFor = [&](int64_t samples) {
     return ceilDivide(c.batch, samples) * ceilDivide(samples * c.outputs[2], kernel.depth);
   };
-  for (int64_t more = 2; more <= std::min(c.batch, mostGroupPlaces / c.outputs[2]); ++more)
+  for (int64_t more = 2; more <= std::min(c.batch, mostGroupPixels / c.outputs[2]); ++more)
     if (100 * stepsFor(best) > 104 * stepsFor(more))
       best = more;
   return best;
@@ -41,7 +41,7 @@ void WindowedFilterGradient::Operand::add(const Packing &packing) {
     packings.push_back(packing);
 }
 
-void WindowedFilterGradient::Operand::placePackings() {
+void WindowedFilterGradient::Operand::setOffsets() {
   int64_t offset = 0;
   for (Packing &packing : packings) {
     packing.offset = offset;
@@ -84,7 +84,7 @@ WindowedFilterGradient::WindowedFilterGradient(ThreadTeam &team, const VectorKer
       groupSamples(groupSamplesFor(micro, shape)), cut(shape.outputs[0] > 1 ? 0 : 1),
       pieces(team.threads()) {
   auto operand = [](mpc_rt_dtype_t dtype, const Convolution::Extents &extents, int64_t lanes,
-                    const PieceKernel &packing, PackTable packs, PackPlaces packPlaces,
+                    const PieceKernel &packing, PackTable packs, PackPixels packPixels,
                     int64_t rowStride) {
     return Operand{dtype,
                    extents,
@@ -96,15 +96,15 @@ WindowedFilterGradient::WindowedFilterGradient(ThreadTeam &team, const VectorKer
                    packing.laneBytes,
                    rowStride,
                    packs[dtype][0],
-                   packPlaces,
+                   packPixels,
                    {},
                    {}};
   };
   const PieceKernel &ofChannels = pieceKernelFor(micro, shape.channels);
   lhs = operand(shape.lhs, shape.images, shape.channels, ofChannels, ofChannels.packLhs,
-                ofChannels.packLhsPlaces, shape.strides[1]);
+                ofChannels.packLhsPixels, shape.strides[1]);
   rhs = operand(shape.rhs, shape.outputs, shape.filters, kernel, kernel.packRhs,
-                kernel.packRhsPlaces, 1);
+                kernel.packRhsPixels, 1);
   for (int64_t tap = 0; tap < shape.kernel[2]; ++tap) {
     const TapRange range = outputsOfTap(shape, 2, tap);
     const int64_t steps = ceilDivide(groupSamples * range.count, depth);
@@ -146,14 +146,15 @@ TapRange WindowedFilterGradient::bandAt(int64_t index, int64_t count) const {
 void WindowedFilterGradient::setBand(const TapRange &band) {
   rhs.origin[cut] = band.first;
   rhs.extents[cut] = band.count;
-  // Of the images what windows meet; rows that follow each other when packed do so in each band.
+  // Only the part of the images that the windows meet is packed; rows that follow each other when
+  // packed do so in each band.
   const int64_t last = band.first + band.count - 1, step = cut == 1 ? lhs.rowStride : 1;
   const int64_t first = imageOf(shape, cut, band.first, 0);
   const int64_t end = imageOf(shape, cut, last, shape.kernel[cut] - 1) + 1;
   lhs.origin[cut] = std::clamp<int64_t>(first, 0, shape.images[cut]) / step * step;
   lhs.extents[cut] = std::max<int64_t>(std::min(end, shape.images[cut]) - lhs.origin[cut], 0);
-  lhs.placePackings();
-  rhs.placePackings();
+  lhs.setOffsets();
+  rhs.setOffsets();
 }
 
 int64_t WindowedFilterGradient::packedBytes(int64_t bandCount) {
@@ -206,16 +207,16 @@ void WindowedFilterGradient::packGroup(const Operand &operand, const void *first
                                        uint8_t *to) const {
   const auto bytes = static_cast<int64_t>(dtypeSize(operand.dtype));
   const int64_t sampleBytes = Convolution::product(operand.whole) * operand.lanes * bytes;
-  const int64_t placeBytes = packing.stride * operand.lanes * bytes;
-  std::array<const uint8_t *, mostGroupPlaces> places;
+  const int64_t pixelBytes = packing.stride * operand.lanes * bytes;
+  std::array<const uint8_t *, mostGroupPixels> pixels;
   size_t count = 0;
   for (int64_t sample = 0; sample < samples; ++sample)
-    for (int64_t place = 0; place < packing.count; ++place)
-      places[count++] =
-          static_cast<const uint8_t *>(first) + sample * sampleBytes + place * placeBytes;
+    for (int64_t pixel = 0; pixel < packing.count; ++pixel)
+      pixels[count++] =
+          static_cast<const uint8_t *>(first) + sample * sampleBytes + pixel * pixelBytes;
   for (int64_t panel = 0, lane = 0; panel < operand.panels; ++panel, lane += operand.panelLanes)
-    operand.packPlaces(
-        {places.data(), lane * bytes, operand.lanes - lane, static_cast<int64_t>(count)}, 1,
+    operand.packPixels(
+        {pixels.data(), lane * bytes, operand.lanes - lane, static_cast<int64_t>(count)}, 1,
         packing.steps, to + panel * panelBytes);
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A product over the places of the outputs for each tap. Both operands are packed across places, a
+// A product over the pixels of the outputs for each tap. Both operands are packed across pixels, a
 // block of samples at a time, or a band of a large one; taps that differ in the innermost dimension
 // only have packed rows of their own, and share them with those that differ in the others. Where a
-// step of the kernel is longer than a row has places, rows of several samples share steps. Sums are
+// step of the kernel is longer than a row has pixels, rows of several samples share steps. Sums are
 // float32 sums, whose order depends neither on the block nor on the number of threads.
 #ifndef MPC_RUNTIME_DRIVERS_CPU_CONVOLVE_WINDOWED_FILTER_GRADIENT_H
 #define MPC_RUNTIME_DRIVERS_CPU_CONVOLVE_WINDOWED_FILTER_GRADIENT_H
@@ -35,7 +35,7 @@ private:
   // Rows of the innermost dimension, packed for the outputs that have a tap inside the image: panel
   // by panel, group of samples by group.
   struct Packing {
-    int64_t first, stride, count; // places of the operand, in one sample
+    int64_t first, stride, count; // pixels of the operand, in one sample
     int64_t steps;                // of a group
     int64_t offset;               // bytes before it, of each group in a block
     bool operator==(const Packing &other) const {
@@ -51,12 +51,12 @@ private:
     int64_t laneBytes; // of a step
     int64_t rowStride; // rows so far apart follow each other when packed
     PackPanels pack;
-    PackPlaces packPlaces;
+    PackPixels packPixels;
     std::vector<Packing> packings;
     std::vector<size_t> ofTap; // along the innermost dimension
 
     void add(const Packing &packing);
-    void placePackings(); // their offsets, for these extents
+    void setOffsets();    // of the packings, for these extents
     int64_t rows() const; // packed ones of a group
     int64_t position(int64_t outer, int64_t row) const;
     int64_t positionAt(int64_t outer, int64_t row) const { // of the whole operand
@@ -75,7 +75,7 @@ private:
   };
 
   // Groups of samples that do not fit into the caches are packed in bands of the outputs, along the
-  // outer of the two dimensions that has more than one place.
+  // outer of the two dimensions that has more than one pixel.
   TapRange bandAt(int64_t index, int64_t count) const;
   void setBand(const TapRange &band);
   int64_t packedBytes(int64_t bandCount); // of a group, or of its largest band

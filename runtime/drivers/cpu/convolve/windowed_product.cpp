@@ -9,11 +9,11 @@
 namespace mpc::rt {
 namespace {
 
-// Of the images and results that a thread goes through once per panel of the filter.
+// A thread goes through this many bytes of images and results once per panel of the filter.
 constexpr int64_t blockOfSamplesBytes = 256 << 10;
 
-int64_t join(const Convolution::Extents &extents, int64_t outer, int64_t row, int64_t place) {
-  return (outer * extents[1] + row) * extents[2] + place;
+int64_t join(const Convolution::Extents &extents, int64_t outer, int64_t row, int64_t pixel) {
+  return (outer * extents[1] + row) * extents[2] + pixel;
 }
 
 } // namespace
@@ -41,17 +41,17 @@ void WindowedProduct::makeClasses() {
     along[d] = windowClasses(shape, d);
   for (const WindowClass &outer : along[0])
     for (const WindowClass &row : along[1])
-      for (const WindowClass &place : along[2]) {
-        Class all{{&outer, &row, &place}, {}, 0};
-        all.places =
-            static_cast<int64_t>(outer.places.size() * row.places.size() * place.places.size());
+      for (const WindowClass &inner : along[2]) {
+        Class all{{&outer, &row, &inner}, {}, 0};
+        all.pixels =
+            static_cast<int64_t>(outer.pixels.size() * row.pixels.size() * inner.pixels.size());
         for (size_t i = 0; i < outer.taps.size(); ++i)
           for (size_t j = 0; j < row.taps.size(); ++j)
-            for (size_t k = 0; k < place.taps.size(); ++k)
+            for (size_t k = 0; k < inner.taps.size(); ++k)
               all.taps.push_back(
-                  {join(sources, outer.distances[i], row.distances[j], place.distances[k]) * depth *
+                  {join(sources, outer.distances[i], row.distances[j], inner.distances[k]) * depth *
                        lhsBytes,
-                   join(shape.kernel, outer.taps[i], row.taps[j], place.taps[k]) * panels *
+                   join(shape.kernel, outer.taps[i], row.taps[j], inner.taps[k]) * panels *
                        panelBytes});
         classes.push_back(std::move(all));
       }
@@ -84,14 +84,14 @@ void WindowedProduct::run(const void *lhs, const void *packedFilter, const float
   // rows of each class.
   const int64_t parts = blocks >= threads ? 1 : threads;
   const bool byPanels = panels >= parts;
-  size_t places = 0, taps = 0;
+  size_t pixels = 0, taps = 0;
   for (const Class &each : classes) {
-    places += static_cast<size_t>(each.places * block);
+    pixels += static_cast<size_t>(each.pixels * block);
     taps = std::max(taps, each.taps.size());
   }
   for (Workspace &own : workspaces) { // here: a thread of a team cannot fail
-    own.lanes.reserve(places);
-    own.rows.reserve(places);
+    own.lanes.reserve(pixels);
+    own.rows.reserve(pixels);
     own.pieces.reserve(taps);
   }
   team.forRange(threads, 1, [&](int64_t firstSlot, int64_t lastSlot) {
@@ -107,9 +107,9 @@ void WindowedProduct::run(const void *lhs, const void *packedFilter, const float
         // The panel stays in the cache for all classes, of which small images have many.
         const int64_t firstPanel = byPanels ? panels * part / parts : 0;
         const int64_t lastPanel = byPanels ? panels * (part + 1) / parts : panels;
-        // Of the lanes of a class, from `lane` on.
+        // The lanes of a class, from `lane` on.
         auto laneRange = [&](const Class &each, int64_t lane) {
-          const int64_t rows = each.places * count, tiles = ceilDivide(rows, kernel.rows);
+          const int64_t rows = each.pixels * count, tiles = ceilDivide(rows, kernel.rows);
           if (byPanels)
             return std::pair(lane, lane + rows);
           return std::pair(lane + tiles * part / parts * kernel.rows,
@@ -119,7 +119,7 @@ void WindowedProduct::run(const void *lhs, const void *packedFilter, const float
           int64_t lane = 0;
           for (const Class &each : classes) {
             const auto [begin, end] = laneRange(each, lane);
-            lane += each.places * count;
+            lane += each.pixels * count;
             if (!isZero(each))
               multiply(each, panel, own, begin, end, static_cast<const uint8_t *>(packedFilter),
                        bias, out);
@@ -140,19 +140,19 @@ void WindowedProduct::collect(const uint8_t *lhs, int64_t first, int64_t samples
     collect(each, lhs, first, samples, own);
 }
 
-void WindowedProduct::collect(const Class &places, const uint8_t *lhs, int64_t first,
+void WindowedProduct::collect(const Class &windows, const uint8_t *lhs, int64_t first,
                               int64_t samples, Workspace &own) const {
-  const auto &[outer, row, place] = places.along;
+  const auto &[outer, row, inner] = windows.along;
   for (int64_t sample = first; sample < first + samples; ++sample)
-    for (size_t i = 0; i < outer->places.size(); ++i)
-      for (size_t j = 0; j < row->places.size(); ++j)
-        for (size_t k = 0; k < place->places.size(); ++k) {
+    for (size_t i = 0; i < outer->pixels.size(); ++i)
+      for (size_t j = 0; j < row->pixels.size(); ++j)
+        for (size_t k = 0; k < inner->pixels.size(); ++k) {
           const int64_t source =
               sample * Convolution::product(sources) +
-              join(sources, outer->sources[i], row->sources[j], place->sources[k]);
+              join(sources, outer->sources[i], row->sources[j], inner->sources[k]);
           own.lanes.push_back(lhs + source * depth * lhsBytes);
           own.rows.push_back(sample * Convolution::product(results) +
-                             join(results, outer->places[i], row->places[j], place->places[k]));
+                             join(results, outer->pixels[i], row->pixels[j], inner->pixels[k]));
         }
 }
 
@@ -168,14 +168,14 @@ void WindowedProduct::fillZeros(const Workspace &own, int64_t begin, int64_t end
                 0, static_cast<size_t>((last - first) * outBytes));
 }
 
-void WindowedProduct::multiply(const Class &places, int64_t panel, Workspace &own, int64_t begin,
+void WindowedProduct::multiply(const Class &windows, int64_t panel, Workspace &own, int64_t begin,
                                int64_t end, const uint8_t *filter, const float *bias,
                                void *out) const {
   const EpilogueRow finish = vectors.epilogue[shape.out][(shape.hasBias ? epilogueBias : 0u) |
                                                          (shape.relu ? epilogueRelu : 0u)];
   const int64_t column = panel * kernel.columns;
   own.pieces.clear();
-  for (const Class::Tap &tap : places.taps)
+  for (const Class::Tap &tap : windows.taps)
     own.pieces.push_back({tap.lhs, filter + tap.rhs + panel * panelBytes, steps});
   alignas(64) float sums[mostPieceSums];
   PieceTile tile = {};

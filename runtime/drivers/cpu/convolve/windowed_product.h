@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The places that meet the same taps as lanes of a micro-kernel. Nothing is gathered in memory.
+// The pixels that meet the same taps as lanes of a micro-kernel. Nothing is gathered in memory.
 // Sums are float32 sums, whose order depends neither on the batch nor on the number of threads.
 #ifndef MPC_RUNTIME_DRIVERS_CPU_CONVOLVE_WINDOWED_PRODUCT_H
 #define MPC_RUNTIME_DRIVERS_CPU_CONVOLVE_WINDOWED_PRODUCT_H
@@ -32,33 +32,33 @@ public:
   uint64_t bytes() const override { return 0; }
 
 private:
-  // What one thread computes at a time, class after class: where lanes start, and the rows of the
-  // result that they are.
+  // The memory of one thread, which computes class after class: where lanes start, and the rows of
+  // the result that they are.
   struct Workspace {
     std::vector<const uint8_t *> lanes;
     std::vector<int64_t> rows;
     std::vector<Piece> pieces;
   };
-  // Places that meet the same taps.
+  // Pixels that meet the same taps.
   struct Class {
     std::array<const WindowClass *, 3> along;
     struct Tap {
       int64_t lhs, rhs; // bytes from where a lane starts, and from where the filter does
     };
     std::vector<Tap> taps;
-    int64_t places; // of one sample
+    int64_t pixels; // of one sample
   };
   void makeClasses();
   // All classes of so many samples.
   void collect(const uint8_t *lhs, int64_t first, int64_t samples, Workspace &own) const;
-  void collect(const Class &places, const uint8_t *lhs, int64_t first, int64_t samples,
+  void collect(const Class &windows, const uint8_t *lhs, int64_t first, int64_t samples,
                Workspace &own) const;
-  // Places that meet nothing, of a strided gradient most of them.
-  bool isZero(const Class &places) const { return places.taps.empty() && !shape.hasBias; }
+  // Pixels that meet nothing, of a strided gradient most of them.
+  bool isZero(const Class &windows) const { return windows.taps.empty() && !shape.hasBias; }
   void fillZeros(const Workspace &own, int64_t begin, int64_t end, int64_t firstPanel,
                  int64_t lastPanel, void *out) const;
   // A panel of the filter by the lanes [begin, end), which are of one class.
-  void multiply(const Class &places, int64_t panel, Workspace &own, int64_t begin, int64_t end,
+  void multiply(const Class &windows, int64_t panel, Workspace &own, int64_t begin, int64_t end,
                 const uint8_t *filter, const float *bias, void *out) const;
 
   ThreadTeam &team;

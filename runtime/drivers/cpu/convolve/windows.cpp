@@ -7,13 +7,13 @@
 namespace mpc::rt {
 namespace {
 
-// What `place` of the result meets by the tap, or -1.
-int64_t sourceOf(const Convolution &c, size_t d, int64_t place, int64_t tap) {
+// The source that `pixel` of the result meets by the tap, or -1.
+int64_t sourceOf(const Convolution &c, size_t d, int64_t pixel, int64_t tap) {
   if (c.direction != MPC_RT_CONVOLUTION_INPUT_GRADIENT) {
-    const int64_t image = imageOf(c, d, place, tap);
+    const int64_t image = imageOf(c, d, pixel, tap);
     return image < c.images[d] ? std::max<int64_t>(image, -1) : -1;
   }
-  const int64_t moved = place + c.low[d] - tap * c.dilations[d];
+  const int64_t moved = pixel + c.low[d] - tap * c.dilations[d];
   if (moved < 0 || moved % c.strides[d] != 0 || moved / c.strides[d] >= c.outputs[d])
     return -1;
   return moved / c.strides[d];
@@ -22,22 +22,22 @@ int64_t sourceOf(const Convolution &c, size_t d, int64_t place, int64_t tap) {
 } // namespace
 
 std::vector<WindowClass> windowClasses(const Convolution &c, size_t d) {
-  const int64_t places =
+  const int64_t pixels =
       c.direction == MPC_RT_CONVOLUTION_INPUT_GRADIENT ? c.images[d] : c.outputs[d];
   std::map<std::vector<int64_t>, WindowClass> classes; // by the taps
-  for (int64_t place = 0; place < places; ++place) {
+  for (int64_t pixel = 0; pixel < pixels; ++pixel) {
     std::vector<int64_t> taps;
     for (int64_t tap = 0; tap < c.kernel[d]; ++tap)
-      if (sourceOf(c, d, place, tap) >= 0)
+      if (sourceOf(c, d, pixel, tap) >= 0)
         taps.push_back(tap);
     WindowClass &same = classes[taps];
-    const int64_t first = taps.empty() ? 0 : sourceOf(c, d, place, taps.front());
-    if (same.places.empty()) {
+    const int64_t first = taps.empty() ? 0 : sourceOf(c, d, pixel, taps.front());
+    if (same.pixels.empty()) {
       for (int64_t tap : taps)
-        same.distances.push_back(sourceOf(c, d, place, tap) - first);
+        same.distances.push_back(sourceOf(c, d, pixel, tap) - first);
       same.taps = std::move(taps);
     }
-    same.places.push_back(place);
+    same.pixels.push_back(pixel);
     same.sources.push_back(first);
   }
   std::vector<WindowClass> result;

@@ -11,15 +11,15 @@
 
 namespace mpc::rt {
 
-// Places of the result that meet the same taps: never those in padding, so that an infinite weight
-// there leaves no NaN. One place's first tap meets `sources`, and the others lie as far from it as
-// `distances` say, for all places alike.
+// Pixels of the result that meet the same taps: never those in padding, so that an infinite weight
+// there leaves no NaN. One pixel's first tap meets `sources`, and the others lie as far from it as
+// `distances` say, for all pixels alike.
 struct WindowClass {
-  std::vector<int64_t> places, sources;
+  std::vector<int64_t> pixels, sources;
   std::vector<int64_t> taps, distances;
 };
 
-// Every place along dimension `d` in one class: of outputs that meet images, or, of an input's
+// Every pixel along dimension `d` in one class: of outputs that meet images, or, of an input's
 // gradient, of images that meet outputs.
 std::vector<WindowClass> windowClasses(const Convolution &shape, size_t d);
 
@@ -32,7 +32,8 @@ struct TapRange {
 };
 TapRange outputsOfTap(const Convolution &shape, size_t d, int64_t tap);
 
-// Of the image that the tap meets for that output; outside of the image for those in padding.
+// The pixel of the image that the tap meets for that output; outside of the image for those in
+// padding.
 inline int64_t imageOf(const Convolution &shape, size_t d, int64_t output, int64_t tap) {
   return output * shape.strides[d] - shape.low[d] + tap * shape.dilations[d];
 }

@@ -26,8 +26,8 @@ inline const uint16_t *at(const PanelSource &source, int64_t stride, int64_t con
   return static_cast<const uint16_t *>(source.data) + stride * source.stride + contiguous;
 }
 
-inline const uint16_t *at(const PlaceSource &source, int64_t k, int64_t lane) {
-  return reinterpret_cast<const uint16_t *>(source.places[k] + source.bytes) + lane;
+inline const uint16_t *at(const PixelSource &source, int64_t k, int64_t lane) {
+  return reinterpret_cast<const uint16_t *>(source.pixels[k] + source.bytes) + lane;
 }
 
 // 16 rows of 16 pairs of k, from the memory of 16 lanes that begins with `lane`.
@@ -297,8 +297,8 @@ constexpr PieceKernel pieces = {/*rows=*/32,
                                 packsOfLhs,
                                 packsOfRhs,
                                 multiplyPieces,
-                                packPairs<true, PlaceSource>,
-                                packPairs<false, PlaceSource>};
+                                packPairs<true, PixelSource>,
+                                packPairs<false, PixelSource>};
 
 } // namespace
 

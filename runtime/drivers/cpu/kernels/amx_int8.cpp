@@ -22,7 +22,7 @@ constexpr int64_t columnsOfTile = 16, bytesOfTile = rowsOfTile * lineBytes;
 // A step of either operand is two tiles: 32 rows, or 32 columns, of 64 k.
 constexpr int64_t stepDepth = 64, stepBytes = 2 * bytesOfTile;
 constexpr int64_t panelRows = 2 * rowsOfTile, stripColumns = 2 * columnsOfTile;
-// Of k that belong to one number of a row's sum.
+// This many k add up in one number of a row's sum.
 constexpr int64_t depthOfLane = 4;
 
 // A chunk of a strip is 32 KiB. Rows that a thread takes of a strip before another thread may take
@@ -149,7 +149,7 @@ MPC_AMX void multiplyRows(const Block &block, int64_t first, int64_t step, int64
   const bool isWhole = count == panelRows && block.columns == stripColumns;
   const bool both = count > rowsOfTile;
   int32_t *out = block.out + first * block.outStride;
-  // Columns that are not there have no place in the result.
+  // Columns that are not there have no element in the result.
   alignas(64) int32_t own[panelRows * stripColumns];
   const auto bytes = static_cast<size_t>(block.columns) * sizeof(int32_t);
   if (!isWhole) {

@@ -8,7 +8,7 @@
 namespace mpc::rt {
 namespace {
 
-// As vector_panels.h wants them.
+// Implements what vector_panels.h asks of a vector.
 struct Vectors256 {
   using Sums = __m256;
   using Words = __m256i;
@@ -115,7 +115,7 @@ constexpr PieceKernel ofFewColumns = pieceKernel<Step, Packs, fewColumns>(UpTo12
 
 } // namespace
 
-// For a second-level cache of 512 KiB (Zen 3, docs/decisions/0067).
+// The numbers fit a second-level cache of 512 KiB (Zen 3, docs/decisions/0067).
 const MicroKernel avx2Float32 = {"avx2_float32",
                                  Vectors256::panelRows,
                                  Vectors256::panelColumns,

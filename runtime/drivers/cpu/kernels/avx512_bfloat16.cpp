@@ -54,11 +54,11 @@ template <bool isRounded> __m512i join(__m512 even, __m512 odd) {
   if (!isRounded)
     return _mm512_mask_blend_epi16(0xAAAAAAAA, _mm512_srli_epi32(_mm512_castps_si512(even), 16),
                                    _mm512_castps_si512(odd));
-  const __m512i places =
+  const __m512i indices =
       _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6,
                        21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
   const __m512bh rounded = _mm512_cvtne2ps_pbh(odd, even);
-  return _mm512_permutexvar_epi16(places, reinterpret_cast<const __m512i &>(rounded));
+  return _mm512_permutexvar_epi16(indices, reinterpret_cast<const __m512i &>(rounded));
 }
 
 struct ToBFloat16 {
@@ -127,7 +127,7 @@ struct LookUp {
   }
 };
 
-// As LookUp, multiplied with a factor of each row and rounded again.
+// Does what LookUp does, then multiplies with a factor of each row and rounds again.
 struct LookUpAndMultiply : LookUp {
   using Table = __m512;
   using Common = Halves;

@@ -20,7 +20,7 @@ inline __m512 scaleNumbers(const float *adjustments) {
 }
 
 // The weights of a step whose numbers are the low four bits of 32-bit lanes and those of their
-// upper halves: first the ones with even places, then the others.
+// upper halves: first the ones with even indices, then the others.
 struct Halves {
   __m512 even, odd;
 };
@@ -37,7 +37,7 @@ inline Halves loadHalves(const float *from) {
 // block (Table), and how numbers, in the low bits of 16-bit words, become weights that are
 // multiplied.
 template <typename Kind, int64_t rows> void multiplyColumns(const ColumnWork &work) {
-  // As many sums as hide the latency of adding to one.
+  // This number of sums hides the latency of adding to one.
   constexpr int64_t columns = rows > 2 ? 4 : 8, parts = columnChunk / columnStep;
   static_assert(ColumnWork::columns % columns == 0);
   constexpr int64_t lineBytes = 64, chunkBytes = ColumnWork::columns * lineBytes;

@@ -4,7 +4,8 @@
 // AVX-512 with BF16 alone: nothing here has external linkage.
 //
 // Four bits in the significand of 2^e are the float32 `M + u`, where u is number + 8 and M what the
-// bits' place makes of 2^e: no permutation looks numbers up, and places need one shift in four.
+// bits' position makes of 2^e: no permutation looks numbers up, and positions need one shift in
+// four.
 // `(M + u) * scale - (M + 8 + zero) * scale` is (number - zero) * scale, exactly: M is at most 2^15
 // and a scale of bfloat16 has 8 bits, so that no product has more than 24.
 #ifndef MPC_RUNTIME_DRIVERS_CPU_KERNELS_AVX512_PAIRS_H
@@ -16,39 +17,40 @@
 namespace mpc::rt {
 namespace {
 
-// Where the four bits are that become a number: the lowest ones that leave the product above exact.
-constexpr int lowestPlace = 8, placesAtOnce = 3, significandBits = 23, exponentBias = 127;
-constexpr int exponentOf(int place) { return significandBits - lowestPlace - 4 * place; }
+// The bits where four bits become a number: the lowest ones that leave the product above exact.
+constexpr int lowestBit = 8, positionsAtOnce = 3, significandBits = 23, exponentBias = 127;
+constexpr int exponentOf(int position) { return significandBits - lowestBit - 4 * position; }
 
-// Of 16 columns and one block: each column's scale, and what is taken off, for both numbers of a
-// pair; eight columns a vector.
+// The scales of 16 columns in one block, and what is taken off, for both numbers of a pair; eight
+// columns a vector.
 class PairScales {
 public:
   PairScales(const float *zeros, const float *scales) {
     const __m512i low = _mm512_set_epi32(7, 7, 6, 6, 5, 5, 4, 4, 3, 3, 2, 2, 1, 1, 0, 0);
     const __m512 zero = _mm512_load_ps(zeros), scale = _mm512_load_ps(scales);
     for (int half = 0; half < 2; ++half) {
-      const __m512i places = _mm512_add_epi32(low, _mm512_set1_epi32(8 * half));
-      scaleOf[half] = _mm512_permutexvar_ps(places, scale);
-      const __m512 own = _mm512_permutexvar_ps(places, zero);
-      for (int place = 0; place < placesAtOnce; ++place) {
-        const auto offset = static_cast<float>((1 << exponentOf(place)) + 8);
-        lessOf[half][place] =
+      const __m512i indices = _mm512_add_epi32(low, _mm512_set1_epi32(8 * half));
+      scaleOf[half] = _mm512_permutexvar_ps(indices, scale);
+      const __m512 own = _mm512_permutexvar_ps(indices, zero);
+      for (int position = 0; position < positionsAtOnce; ++position) {
+        const auto offset = static_cast<float>((1 << exponentOf(position)) + 8);
+        lessOf[half][position] =
             _mm512_mul_ps(_mm512_add_ps(own, _mm512_set1_ps(offset)), scaleOf[half]);
       }
     }
   }
-  // The numbers of `words` at that place, less the zero and scaled.
-  __m512 weights(__m512i words, int half, int place) const {
-    const __m512i bits = _mm512_set1_epi32(15 << (lowestPlace + 4 * place));
-    const __m512i power = _mm512_set1_epi32((exponentBias + exponentOf(place)) << significandBits);
+  // The numbers of `words` at that position, less the zero and scaled.
+  __m512 weights(__m512i words, int half, int position) const {
+    const __m512i bits = _mm512_set1_epi32(15 << (lowestBit + 4 * position));
+    const __m512i power =
+        _mm512_set1_epi32((exponentBias + exponentOf(position)) << significandBits);
     constexpr int andThenOr = 0xEA;
     const __m512i number = _mm512_ternarylogic_epi32(words, bits, power, andThenOr);
-    return _mm512_fmsub_ps(_mm512_castsi512_ps(number), scaleOf[half], lessOf[half][place]);
+    return _mm512_fmsub_ps(_mm512_castsi512_ps(number), scaleOf[half], lessOf[half][position]);
   }
 
 private:
-  __m512 scaleOf[2], lessOf[2][placesAtOnce];
+  __m512 scaleOf[2], lessOf[2][positionsAtOnce];
 };
 
 inline __m512i asIntegers(__m512bh values) { return reinterpret_cast<const __m512i &>(values); }
@@ -70,19 +72,20 @@ inline __m512i multiplyPairs(__m512i pairs, const float *factors) {
 // A run of rows of 16 columns.
 template <bool hasFactors>
 void widenRun(const int8_t *numbers, const PairScales &scales, const float *factors, uint16_t *to) {
-  __m512i words[2][3]; // by half, and by what has been shifted to the places
+  __m512i words[2][3]; // by half, and by what has been shifted to the positions
   for (int half = 0; half < 2; ++half) {
     const __m512i line = _mm512_load_si512(numbers + 64 * half);
-    words[half][0] = _mm512_slli_epi32(line, lowestPlace);
+    words[half][0] = _mm512_slli_epi32(line, lowestBit);
     words[half][1] = line;
-    words[half][2] = _mm512_srli_epi32(line, 4 * placesAtOnce);
+    words[half][2] = _mm512_srli_epi32(line, 4 * positionsAtOnce);
   }
-  constexpr int parts = pairRun / 2, inFirst = lowestPlace / 4;
+  constexpr int parts = pairRun / 2, inFirst = lowestBit / 4;
   for (int part = 0; part < parts; ++part) {
-    const int shifted = part < inFirst ? 0 : (part - inFirst) / placesAtOnce + 1;
-    const int place = part < inFirst ? part : (part - inFirst) % placesAtOnce;
-    const __m512i pairs = asIntegers(_mm512_cvtne2ps_pbh(
-        scales.weights(words[1][shifted], 1, place), scales.weights(words[0][shifted], 0, place)));
+    const int shifted = part < inFirst ? 0 : (part - inFirst) / positionsAtOnce + 1;
+    const int position = part < inFirst ? part : (part - inFirst) % positionsAtOnce;
+    const __m512i pairs =
+        asIntegers(_mm512_cvtne2ps_pbh(scales.weights(words[1][shifted], 1, position),
+                                       scales.weights(words[0][shifted], 0, position)));
     _mm512_store_si512(to + part * 2 * panelColumns,
                        hasFactors ? multiplyPairs(pairs, factors + 2 * part) : pairs);
   }
@@ -101,7 +104,7 @@ template <bool hasFactors> void widenPairs(const WeightRows &from, int64_t steps
                              from.factors + row, to + row * panelColumns + 32 * v);
     }
   }
-  // What the last run has beyond its rows.
+  // The last run may be longer than its rows; the rest of it is set to 0.
   if (from.rows % 2)
     for (int64_t v = 0; v < panelVectors; ++v) {
       uint16_t *step = to + (from.rows - 1) * panelColumns + 32 * v;

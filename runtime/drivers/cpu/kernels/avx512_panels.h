@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the AVX-512 micro-kernels share: 6 rows by four vectors of columns, whose 24 sums cover the
-// latency of two multiply-adds per cycle with the fewest loads.
+// The tile that the AVX-512 micro-kernels share: 6 rows by four vectors of columns, whose 24 sums
+// cover the latency of two multiply-adds per cycle with the fewest loads.
 //
-// For files compiled for AVX-512 alone: nothing here has external linkage.
+// This header is for files compiled for AVX-512 alone: nothing here has external linkage.
 #ifndef MPC_RUNTIME_DRIVERS_CPU_KERNELS_AVX512_PANELS_H
 #define MPC_RUNTIME_DRIVERS_CPU_KERNELS_AVX512_PANELS_H
 
@@ -19,7 +19,7 @@ inline __mmask16 firstOf(int64_t count) {
                       : static_cast<__mmask16>((1u << count) - 1);
 }
 
-// As vector_panels.h wants them.
+// Implements what vector_panels.h asks of a vector.
 struct Vectors512 {
   using Sums = __m512;
   using Words = __m512i;

@@ -24,8 +24,8 @@ template <bool isInt4> __m512 loadNumbers(const int8_t *row, int64_t vector) {
 
 template <bool isInt4> constexpr int64_t rowBytes = isInt4 ? panelColumns / 2 : panelColumns;
 
-// What becomes of numbers: nothing; the product with a scale; that divided, or multiplied with what
-// stands for a divisor. That has been rounded by `Round` before.
+// Numbers stay, are multiplied by a scale, or are multiplied by it, rounded by `Round` and then
+// divided by a divisor, or multiplied with its stand-in.
 enum class Adjust { none, scale, divide, multiply };
 
 struct KeepFloat32 {
@@ -36,7 +36,7 @@ struct KeepFloat32 {
 template <bool isInt4, Adjust adjust, typename Round = KeepFloat32> class Adjusted {
 public:
   explicit Adjusted(const WeightRows &from) : from(from) {}
-  // Of `block`; the same for all rows until the next call.
+  // Loads the zeros and scales of `block`, which hold for all rows until the next call.
   void load(int32_t block) {
     if (adjust == Adjust::none)
       return;

@@ -25,9 +25,9 @@ constexpr uint32_t measuredCpus = amdCpus | intelWithAmx;
 constexpr uint32_t otherCpus = intelWithoutBFloat16 | intelWithBFloat16 | intelWithAmx | unknownCpu;
 constexpr uint32_t everyCpu = amdCpus | otherCpus;
 
-// By vendor, family and features, as CPUID gives them.
+// The kind depends on vendor, family and features, as CPUID gives them.
 CpuKind kindOf(const Cpu &cpu) noexcept;
-// Of this CPU.
+// The kind of this CPU.
 CpuKind cpuKind() noexcept;
 
 } // namespace mpc::rt

@@ -15,11 +15,11 @@ struct Int8Kernel {
   // Weights [k, n] in the order of use.
   uint64_t (*weightBytes)(const Contraction &shape);
   void (*packWeights)(ThreadTeam &team, const Contraction &shape, const int8_t *rhs, int8_t *to);
-  // What multiply() writes to, beside the result.
+  // The size of the memory that multiply() writes to beside the result.
   uint64_t (*scratchBytes)(const Contraction &shape);
   void (*multiply)(ThreadTeam &team, const Contraction &shape, const int8_t *lhs,
                    const int8_t *weights, void *scratch, int32_t *out);
-  // Of many rows with fewer columns oneDNN's kernel is faster.
+  // With fewer columns and many rows oneDNN's kernel is faster.
   int64_t fewestColumns;
 };
 

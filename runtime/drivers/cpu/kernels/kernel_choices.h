@@ -23,7 +23,7 @@ public:
     bool operator<(const Product &other) const;
   };
 
-  // From then on what has no choice yet is measured.
+  // From then on every product without a choice is measured.
   void startMeasuring() noexcept { measuring = true; }
   bool toBeMeasured(const Product &product) const { return measuring && !find(product); }
 
@@ -32,7 +32,7 @@ public:
   void set(const Product &product, const char *kernel) { kernels[product] = kernel; }
   const std::map<Product, std::string> &all() const { return kernels; }
 
-  // As mpc_rt_context_kernel_choices() gives them.
+  // The text that mpc_rt_context_kernel_choices() gives.
   std::string text() const;
   // False, and nothing changed, if `text` is not of that form.
   bool parse(const std::string &text);
@@ -42,7 +42,7 @@ private:
   std::map<Product, std::string> kernels;
 };
 
-// What choices call oneDNN's kernels, and the loops of DepthwiseConvolution.
+// The names of oneDNN's kernels and of the loops of DepthwiseConvolution in choices.
 constexpr char libraryKernel[] = "onednn", depthwiseKernel[] = "depthwise";
 
 // Which of the calls, at least one, takes the least time. After a call each that makes plans and

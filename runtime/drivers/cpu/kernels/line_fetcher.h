@@ -2,7 +2,7 @@
 //
 // Asks for memory while something else is computed.
 //
-// Also for files compiled for one kind of CPU: nothing here has external linkage.
+// This header is also for files compiled for one kind of CPU: nothing here has external linkage.
 #ifndef MPC_RUNTIME_DRIVERS_CPU_KERNELS_LINE_FETCHER_H
 #define MPC_RUNTIME_DRIVERS_CPU_KERNELS_LINE_FETCHER_H
 
@@ -13,8 +13,8 @@
 namespace mpc::rt {
 namespace {
 
-// What is about to be written, into the first-level cache: the lines of a large result come from
-// far away (docs/decisions/0069).
+// Fetches memory that will be written into the first-level cache: the lines of a large result come
+// from far away (docs/decisions/0069).
 inline void fetchLines(const uint8_t *first, int64_t bytes) {
   for (int64_t i = 0; i < bytes; i += 64)
     _mm_prefetch(reinterpret_cast<const char *>(first + i), _MM_HINT_T0);
@@ -47,8 +47,8 @@ public:
 
 private:
   static constexpr int64_t lineBytes = 64;
-  static const uint8_t *lineOf(const uint8_t *place) {
-    return reinterpret_cast<const uint8_t *>(reinterpret_cast<uintptr_t>(place) / lineBytes *
+  static const uint8_t *lineOf(const uint8_t *address) {
+    return reinterpret_cast<const uint8_t *>(reinterpret_cast<uintptr_t>(address) / lineBytes *
                                              lineBytes);
   }
   const uint8_t *line = nullptr, *end;

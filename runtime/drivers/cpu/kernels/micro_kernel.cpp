@@ -17,7 +17,7 @@ namespace {
 bool has(uint64_t features) { return (cpu().features & features) == features; }
 
 bool always() { return true; }
-// What DNNL_MAX_CPU_ISA forbids to oneDNN these leave alone, too.
+// Our kernels leave alone what DNNL_MAX_CPU_ISA forbids to oneDNN, too.
 bool mayUseLibraryTiles() { return mayUseTiles() && onednn::hasAmx(); }
 
 // The first row that fits a CPU, a level of x86-64 and a dtype has the kernel.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a blocked product is made of on one kind of CPU: how operands are packed into panels, and
-// the loop that multiplies two of them (the micro-kernel of Goto and van de Geijn, "Anatomy of
+// The parts of a blocked product on one kind of CPU: how operands are packed into panels, and the
+// loop that multiplies two of them (the micro-kernel of Goto and van de Geijn, "Anatomy of
 // High-Performance Matrix Multiplication", 2008).
 //
 // A panel holds `rows` rows of lhs, or `columns` columns of rhs, step by step along k; a step is
@@ -28,18 +28,18 @@ struct PanelSource {
 
 // Writes `panels` panels of `steps` steps each, one after the other.
 using PackPanels = void (*)(const PanelSource &source, int64_t panels, int64_t steps, void *to);
-// By dtype (MPC_RT_FLOAT32, _BFLOAT16, _FLOAT16) and by whether k is what is contiguous in memory;
-// null for a dtype that the kernel does not multiply.
+// The indices are the dtype (MPC_RT_FLOAT32, _BFLOAT16, _FLOAT16) and whether k is contiguous in
+// memory; null for a dtype that the kernel does not multiply.
 using PackTable = const PackPanels (*)[2];
 
-// The same of rhs or lhs whose k lie anywhere: each at its place, from whose start the first lane
-// is so many bytes.
-struct PlaceSource {
-  const uint8_t *const *places;
+// An operand whose k are pixels anywhere in memory; the first lane is `bytes` behind the start of
+// each.
+struct PixelSource {
+  const uint8_t *const *pixels;
   int64_t bytes;
   int64_t lanes, depth; // that exist from here on
 };
-using PackPlaces = void (*)(const PlaceSource &source, int64_t panels, int64_t steps, void *to);
+using PackPixels = void (*)(const PixelSource &source, int64_t panels, int64_t steps, void *to);
 
 // Memory that somebody will read: `rows` rows of `bytes`, `stride` bytes from each to the next.
 struct MemoryRows {
@@ -53,7 +53,8 @@ struct MicroTile {
   float *sums; // [rows, columns]: replaced when `first`, otherwise added to
   int64_t sumStride;
   bool first;
-  // What the tiles after this one read from memory: fetched into the second-level cache meanwhile.
+  // The tiles after this one read this memory, which is fetched into the second-level cache
+  // meanwhile.
   MemoryRows nextLhs, nextRhs;
 };
 
@@ -89,17 +90,17 @@ struct PieceKernel {
   int64_t fetchingSteps;                   // of PieceTile::nextLines
   PackTable packLhs, packRhs;              // panels of `columns`
   void (*multiply)(const PieceTile &tile); // of up to `rows` lanes
-  // Of the dtype that panels hold, if a step is longer than many rows of places.
-  PackPlaces packLhsPlaces = nullptr, packRhsPlaces = nullptr;
+  // Both read the dtype that panels hold, if a step is longer than many rows of pixels.
+  PackPixels packLhsPixels = nullptr, packRhsPixels = nullptr;
 };
 
 struct MicroKernel {
   const char *name;
   int64_t rows, columns, depth;
   int64_t lhsStepBytes, rhsStepBytes;
-  // Of one block, measured rather than computed (docs/decisions/0034, 0065): `steps` of its panels
-  // at a time, so that sums are seldom loaded and stored, while what all of its tiles read again
-  // still comes from near caches. A multiple of `rows` and `columns`.
+  // The sizes of one block were measured rather than computed (docs/decisions/0034, 0065): `steps`
+  // of its panels at a time, so that sums are seldom loaded and stored, while all that its tiles
+  // read again still comes from near caches. They are multiples of `rows` and `columns`.
   int64_t steps, blockRows, blockColumns;
   // Panels of rhs that a block packs together while it multiplies: pieces of rows in memory are
   // whole lines, and not too short.
@@ -109,14 +110,14 @@ struct MicroKernel {
   void (*enter)(void *state);
   void (*leave)(const void *state);
   void (*multiply)(const MicroTile &tile);
-  // For many columns and for few.
+  // One kernel is for many columns, the other for few.
   const PieceKernel *pieces[2];
 };
 
-// Of what its panels hold.
+// The dtype that its panels hold.
 int packedDtype(const MicroKernel &kernel) noexcept;
 
-// Of the two the one that leaves fewer columns empty.
+// The kernel of the two that leaves fewer columns empty.
 const PieceKernel &pieceKernelFor(const MicroKernel &kernel, int64_t columns) noexcept;
 
 constexpr size_t microKernelStateBytes = 64;

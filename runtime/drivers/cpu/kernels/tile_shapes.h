@@ -9,7 +9,7 @@
 
 namespace mpc::rt {
 
-// As LDTILECFG reads it.
+// LDTILECFG reads this layout.
 struct alignas(64) TileShapes {
   static constexpr int64_t mostRows = 16, lineBytes = 64;
 

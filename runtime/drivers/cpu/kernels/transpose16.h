@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// For files compiled for AVX-512 alone: nothing here has external linkage.
+// This header is for files compiled for AVX-512 alone: nothing here has external linkage.
 #ifndef MPC_RUNTIME_DRIVERS_CPU_KERNELS_TRANSPOSE16_H
 #define MPC_RUNTIME_DRIVERS_CPU_KERNELS_TRANSPOSE16_H
 

@@ -7,7 +7,7 @@
 // step, and Sums, as many sums; how both are loaded, stored and transposed; panelRows and
 // panelColumns; and fetchingSteps, before which multiplyPieces() fetches lines.
 //
-// For files compiled for one kind of CPU: nothing here has external linkage.
+// This header is for files compiled for one kind of CPU: nothing here has external linkage.
 #ifndef MPC_RUNTIME_DRIVERS_CPU_KERNELS_VECTOR_PANELS_H
 #define MPC_RUNTIME_DRIVERS_CPU_KERNELS_VECTOR_PANELS_H
 
@@ -33,8 +33,8 @@ template <int hint> void fetch(const void *from) {
 }
 constexpr int64_t stepsAhead = 8;
 
-// Where k is contiguous. `Operand::alongDepth(from, count)` has as many steps of a lane as a vector
-// has lanes, of whose k `count` exist.
+// Packs an operand whose k is contiguous. `Operand::alongDepth(from, count)` has as many steps of a
+// lane as a vector has lanes, of whose k `count` exist.
 template <typename Operand, int64_t width>
 void packAlongDepth(const PanelSource &source, int64_t panels, int64_t steps, void *to) {
   constexpr int64_t lanes = Operand::lanes;
@@ -60,9 +60,9 @@ void packAlongDepth(const PanelSource &source, int64_t panels, int64_t steps, vo
     }
 }
 
-// Where lanes are contiguous. `Operand::acrossDepth(from, stride, count, existing)` has one step of
-// a vector's lanes, of which `existing` may be read, and of whose k `count`. Steps outside: memory
-// is read along its rows.
+// Packs an operand whose lanes are contiguous. `Operand::acrossDepth(from, stride, count,
+// existing)` has one step of a vector's lanes, of which `existing` may be read, and of whose k
+// `count`. The loop over steps is outside, so that memory is read along its rows.
 template <typename Operand, int64_t width>
 void packAcrossDepth(const PanelSource &source, int64_t panels, int64_t steps, void *to) {
   constexpr int64_t lanes = Operand::lanes;
@@ -153,7 +153,7 @@ template <typename Step, int64_t rows, int64_t vectors> void multiplyPieces(cons
     for (int64_t call = 0; call < calls; ++call) {
       for (int64_t i = 0; i < tile.nextLines; ++i, next += 64)
         fetch<_MM_HINT_T1>(next);
-      // As a loop: 1.1 of the time where the steps of six rows stand side by side
+      // This stays a loop: where the steps of six rows stand side by side it takes 1.1 of the time
       // (docs/decisions/0067).
 #pragma clang loop unroll(disable)
       for (int64_t i = 0; i < Step::fetchingSteps; ++i)

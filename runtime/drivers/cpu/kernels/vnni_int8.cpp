@@ -41,7 +41,8 @@ int32_t readStep(const int8_t *from, int64_t count) {
   return four;
 }
 
-// What the shift of the weights added to a row's sums; wraps around as they do.
+// A row's sums start at this number, which takes off what the shift of the weights adds; it wraps
+// around as they do.
 int32_t lessShift(int32_t rowSum) {
   return static_cast<int32_t>(0u - uint32_t{shift} * static_cast<uint32_t>(rowSum));
 }
@@ -78,7 +79,7 @@ template <int rows, int vectors> MPC_VNNI void multiplyTile(const Tile &tile) {
   }
 #pragma clang loop unroll(full)
   for (int r = 0; r < rows; ++r) {
-    // Without a rest zeros, times what lies before it.
+    // If nothing is left, zeros are multiplied by the step at the start of the weights.
     const int8_t *last = rest ? weights : tile.weights;
     const int32_t four = rest ? readStep(tile.lhs + r * tile.k + whole * stepRows, rest) : 0;
     const __m512i factors = _mm512_set1_epi32(four);

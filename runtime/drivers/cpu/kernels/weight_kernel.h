@@ -36,7 +36,8 @@ struct ColumnWork {
   static constexpr int64_t columns = 8, mostRows = 4;
   const int8_t *numbers; // [chunks, columns, 64 bytes]
   int64_t count;         // columns that exist
-  // Of these columns in their tile: zeros, and 64 numbers behind them the scales, of block 0.
+  // The zeros of these columns in their tile, and 64 numbers behind them the scales, both of block
+  // 0.
   const float *adjustments;
   const int32_t *blocks;     // of each row of the weights
   const float *factors;      // [steps, columnStep], what rows are divided by or multiplied with
@@ -50,7 +51,7 @@ struct ColumnWork {
 struct ColumnKernel {
   // Steps of lhs and of factors have the rows with even numbers first.
   bool evenFirst = false;
-  // By the rows, less one; null where there is no such kernel.
+  // The index is the number of rows less one; null where there is no such kernel.
   void (*multiply[ColumnWork::mostRows])(const ColumnWork &work) = {};
 };
 
@@ -62,13 +63,14 @@ struct WeightKernel {
   WidenWeights scaled[3];     // of int4, by the dtype of lhs; null where another kernel has it
   WidenWeights divided[3];    // the same
   WidenWeights multiplied[3]; // where dtypes allow that instead of dividing
-  // Of numbers in pairs: scaled, and multiplied with factors as well. Blocks begin with runs;
-  // factors and the panel have room for whole ones. Null where there is no such kernel.
+  // Numbers in pairs are scaled, and in the second case multiplied with factors as well. Blocks
+  // begin with runs; factors and the panel have room for whole ones. Null where there is no such
+  // kernel.
   WidenWeights pairs[2];
-  // By the rows of a tile that exist, less one; lhs panels always have all.
+  // The index is the number of rows of a tile that exist, less one; lhs panels always have all.
   void (*multiply[6])(const MicroTile &tile);
-  // By the dtype of lhs, of which those with 16 bits are there in float32 unless the panels have
-  // bfloat16: plain, and of weights with factors.
+  // The indices are the dtype of lhs, whose 16-bit numbers are there in float32 unless the panels
+  // have bfloat16, and whether weights have factors.
   ColumnKernel columns[3][2];
 };
 

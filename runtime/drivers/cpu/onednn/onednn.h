@@ -69,7 +69,7 @@ public:
   const char *kernel() const;
   // False when only oneDNN's reference loop fits the request.
   bool isFast() const;
-  // What run() reserves.
+  // The memory that run() reserves.
   uint64_t scratchBytes() const;
   void run(const void *lhs, const void *rhs, const float *bias, void *out, Buffer &scratch);
 

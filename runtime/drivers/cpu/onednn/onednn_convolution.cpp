@@ -166,8 +166,8 @@ struct ConvolutionPrimitive::Implementation {
   Reorder reorder; // between the plain filter and the primitive's
   char name[48] = {};
 
-  // Of an odd number of channels, the kernels named brgconv and those with tiles multiply the first
-  // one of the next place by zero, which is NaN if it is infinite.
+  // If the number of channels is odd, the kernels named brgconv and those with tiles multiply the
+  // first channel of the next pixel by zero, which gives NaN if it is infinite.
   template <typename Descriptor> static void leavePairs(Descriptor &descriptor) {
     auto pairs = [](const char *name) {
       return std::strncmp(name, "brgconv", 7) == 0 || std::strstr(name, "amx");

@@ -25,9 +25,9 @@ private:
   std::unique_ptr<Implementation> implementation;
 };
 
-// For a concrete batch. Images, outputs and bias are dense; images and outputs that are operands
-// have the given element type, as has the filter; the bias is float32, and so is what is computed,
-// unless `result` says bfloat16: then each sum is rounded once.
+// One convolution for a concrete batch. Images, outputs and bias are dense; images and outputs that
+// are operands have the given element type, as has the filter; the bias is float32, and so is what
+// is computed, unless `result` says bfloat16: then each sum is rounded once.
 class ConvolutionPrimitive {
 public:
   // `like`: the same convolution for another batch, whose filter layout this one takes too.
@@ -44,7 +44,7 @@ public:
   // The filter as run() wants it. Null when it takes the plain one.
   const FilterLayout *filterLayout() const;
   uint64_t filterBytes() const;
-  // From the plain row-major filter of the element type.
+  // Packs the plain row-major filter of the element type.
   void packFilter(const void *from, void *to, Buffer &scratch) const;
 
   // Takes the memory that run() will need.

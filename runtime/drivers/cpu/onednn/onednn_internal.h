@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the files that talk to oneDNN share. Not for others: the 2.x and 3.x APIs differ.
+// Definitions that the files talking to oneDNN share. Other files must not see them: the 2.x and
+// 3.x APIs differ.
 #ifndef MPC_RUNTIME_DRIVERS_CPU_ONEDNN_ONEDNN_INTERNAL_H
 #define MPC_RUNTIME_DRIVERS_CPU_ONEDNN_ONEDNN_INTERNAL_H
 

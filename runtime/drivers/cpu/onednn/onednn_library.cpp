@@ -74,14 +74,14 @@ std::string open() {
            "; install the package libdnnl2";
   const struct {
     const char *name;
-    void **place;
+    void **pointer;
   } functions[] = {
 #define FUNCTION(name) {#name, &mpc_at_##name},
       MPC_ONEDNN_FUNCTIONS(FUNCTION)
 #undef FUNCTION
   };
   for (auto &function : functions)
-    if (!(*function.place = dlsym(library, function.name)))
+    if (!(*function.pointer = dlsym(library, function.name)))
       return std::string(libraryName) + " has no function " + function.name +
              "; expected oneDNN 2.6; install the package libdnnl2";
   return "";
@@ -117,7 +117,7 @@ Isa ask() {
   return found;
 }
 
-// As oneDNN reads them, each level on top of the one before.
+// oneDNN reads features like this, each level on top of the one before.
 Isa identify() {
   auto has = [](uint64_t features) { return (cpu().features & features) == features; };
   Isa found;

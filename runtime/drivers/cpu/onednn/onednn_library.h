@@ -10,8 +10,8 @@ namespace mpc::rt::onednn {
 // Before anything of dnnl.h is called. Throws Unavailable when the library is missing.
 void load();
 
-// What oneDNN uses of this CPU. Asks the library only where it is there already or variables of the
-// environment tell it to use less.
+// The features of this CPU that oneDNN uses. The library is asked only where it is there already or
+// variables of the environment tell it to use less.
 struct Isa {
   bool avx512 = false, vnni = false, bfloat16 = false, amx = false;
 };

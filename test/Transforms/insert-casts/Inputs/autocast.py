@@ -141,7 +141,7 @@ def main():
         differences, compared = compare_layers(model, ir, remarks)
         layers += compared
         failures += [f"{name}: {difference}" for difference in differences]
-    # What is known to differ, and why; an entry that no longer differs is an error, too.
+    # These differences are known, and why; an entry that no longer differs is an error, too.
     with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "deviations.json")) as handle:
         known = [text for entry in json.load(handle)["models"] for text in entry["differences"]]
     stale = [text for text in known if not any(line.startswith(text) for line in failures)]
@@ -154,7 +154,7 @@ def main():
     print(f"compared {models} models, {layers} calls of layers; {len(missing)} not imported; "
           f"{len(failures)} differences")
     assert models + len(missing) == len(fixture["models"])
-    # What the importer could do when this was written; only more is right.
+    # The importer could do as much when this was written; only more is right.
     return 1 if failures or models < 40 else 0
 
 

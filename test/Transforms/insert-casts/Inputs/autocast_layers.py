@@ -103,7 +103,7 @@ class Comparison:
 
     def layer(self, record):
         layer, policy = record["layer"], record["policy"]
-        # What Keras refuses, mpc may refuse or not.
+        # mpc may refuse the inputs that Keras refuses, or not.
         kinds = [k for k, seen in record["by_input"].items() if isinstance(seen, list)]
         name = f"{layer} {policy}".replace(" ", "_")
         # All in one model; one by one only where mpc refuses something.

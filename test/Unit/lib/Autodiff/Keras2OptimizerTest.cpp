@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What optimizers of Keras 2 compute otherwise, against scalar references after tf_keras's
+// Optimizers of Keras 2 that compute otherwise, against scalar references after tf_keras's
 // optimizers (2.11 to 2.16), its optimizers.legacy (OptimizerV2 and TensorFlow's kernels) and Keras
 // 2.2's.
 #include "lib/Autodiff/TrainingLoop.h"

@@ -159,7 +159,7 @@ TEST(LossScale, TracesEqualKeras) {
   EXPECT_GT(rows, 100u);
 }
 
-/// What the ops of a compiled step compute of constants, by folding them.
+/// Computes the ops of a compiled step on constants, by folding them.
 struct FoldedStep {
   explicit FoldedStep(MLIRContext &context) : builder(&context) {}
 

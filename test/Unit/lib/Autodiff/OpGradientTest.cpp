@@ -59,7 +59,7 @@ Case attention(std::string name) {
   return {std::move(name), {"B42K", "B22K", "B223"}, build};
 }
 
-/// Of the second target no source counts.
+/// The second target has no source that counts.
 Case maskedAttention(std::string name, std::optional<double> hiddenScore = {}) {
   auto build = [hiddenScore](OpBuilder &b, Location l, ValueRange v) -> Value {
     auto score = hiddenScore ? b.getF64FloatAttr(*hiddenScore) : FloatAttr();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a parser in a guarded child can do to the world: nothing but say something.
+// A parser in a guarded child can do nothing to the world but say something.
 #include "mpc/Support/GuardedChild.h"
 #include "gtest/gtest.h"
 
@@ -15,7 +15,7 @@ using namespace mpc;
 
 namespace {
 
-/// What the child's `work` returns as a number, or -1 where it did not come to its end.
+/// The number that the child's `work` returns, or -1 where it did not come to its end.
 int run(llvm::function_ref<int()> work, ChildLimits limits = {}) {
   GuardedChild child;
   if (!child.start(limits, [&](int pipe) {

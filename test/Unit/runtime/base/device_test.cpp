@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the runtime says about devices.
+// Tests of what the runtime says about devices.
 #include "mpc-rt/device.h"
 #include "runtime/base/cpu.h"
 

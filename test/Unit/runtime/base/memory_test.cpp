@@ -15,16 +15,16 @@ using namespace mpc::rt;
 
 namespace {
 
-// Of the mapping around `place`: "hg", "nh", or "" for neither.
-std::string adviceAt(const void *place) {
+// The flag of the mapping around `address`: "hg", "nh", or "" for neither.
+std::string adviceAt(const void *address) {
   std::ifstream maps("/proc/self/smaps");
   bool isAround = false;
   for (std::string line; std::getline(maps, line);) {
     unsigned long long first = 0, end = 0;
     char dash = 0;
     if (std::sscanf(line.c_str(), "%llx%c%llx", &first, &dash, &end) == 3 && dash == '-')
-      isAround =
-          reinterpret_cast<uintptr_t>(place) >= first && reinterpret_cast<uintptr_t>(place) < end;
+      isAround = reinterpret_cast<uintptr_t>(address) >= first &&
+                 reinterpret_cast<uintptr_t>(address) < end;
     if (!isAround || line.compare(0, 8, "VmFlags:") != 0)
       continue;
     std::istringstream flags(line.substr(8));

@@ -16,7 +16,7 @@ using namespace mpc::rt;
 
 namespace {
 
-// What is behind the last byte of bits, and behind the last element.
+// This byte is behind the last byte of bits, and behind the last element.
 constexpr uint8_t untouched = 0xA5;
 
 bool bitOf(const std::vector<uint8_t> &bits, size_t i) { return bits[i / 8] >> i % 8 & 1; }

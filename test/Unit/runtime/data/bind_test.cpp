@@ -216,7 +216,7 @@ TEST(Bind, ColumnsNumberedAsThePositionalName) {
   ASSERT_TRUE(data) << firstMessage(data);
   EXPECT_EQ(data->columns[0].array.as<int64_t>()[0], 3);
   EXPECT_EQ(data->columns[0].array.as<int64_t>()[1], 0);
-  // Of several inputs nobody knows whose x1 is.
+  // With several inputs nobody knows whose x1 is.
   Signature two = imageModel();
   two.inputs.push_back({"mask", {"x1"}, MPC_RT_FLOAT32, {2, 1}, 0});
   EXPECT_FALSE(bindSource(numbered({"x0", "x1", "x2", "x3", "label"}), two, true));

@@ -101,7 +101,7 @@ TEST(Npz, OverlappingMembersAreRefused) {
   TemporaryFolder folder;
   ASSERT_TRUE(writeNpz(folder.path("a"), someArrays()));
   std::string bytes = TemporaryFolder::read(folder.path("a"));
-  // The directory's second entry at the place of the first one's member.
+  // The directory's second entry at the offset of the first one's member.
   const size_t first = bytes.find("PK\1\2"), second = bytes.find("PK\1\2", first + 4);
   std::memcpy(&bytes[second + 42], &bytes[first + 42], 4);
   for (const bool isWanted : {true, false}) {

@@ -43,8 +43,8 @@ TEST(VariableTensor, ConvertsOrSaysWhatDoesNotFit) {
   auto variable = variableOf(MPC_RT_ROLE_TRAINABLE, dims, 2);
   Result<Array> same = Array::allocate(MPC_RT_FLOAT32, {2, 3});
   Result<Array> wide = Array::allocate(MPC_RT_FLOAT64, {2, 3});
-  Result<Array> turned = Array::allocate(MPC_RT_FLOAT32, {3, 2});
-  ASSERT_TRUE(same && wide && turned);
+  Result<Array> transposed = Array::allocate(MPC_RT_FLOAT32, {3, 2});
+  ASSERT_TRUE(same && wide && transposed);
   for (int i = 0; i < 6; ++i)
     reinterpret_cast<double *>(wide->data())[i] = i + 0.5;
 
@@ -55,7 +55,7 @@ TEST(VariableTensor, ConvertsOrSaysWhatDoesNotFit) {
   ASSERT_TRUE(converted);
   EXPECT_EQ(converted->dtype(), MPC_RT_FLOAT32);
   EXPECT_EQ(reinterpret_cast<const float *>(converted->data())[5], 5.5f);
-  Result<Array> refused = fitArray(*turned, variable.tensor);
+  Result<Array> refused = fitArray(*transposed, variable.tensor);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.failure().messages[0], "has shape [3, 2]; expected [2, 3]");
 }

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <map>
 
-// What programs of the first headers call.
+// Programs with the first headers call this symbol.
 extern "C" void
 initFirstOptions(mpc_rt_context_options_t *options) __asm__("mpc_rt_context_options_init");
 

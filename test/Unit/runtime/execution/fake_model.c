@@ -141,6 +141,11 @@ static int32_t failing(const mpc_rt_call_t *call) {
 
 static const mpc_rt_tensor_info_t x_info[] = {{"x", MPC_RT_FLOAT32, 2, x_dims, 0}};
 static const mpc_rt_tensor_info_t ids_info[] = {{"ids", MPC_RT_INT32, 2, id_dims, 10}};
+/* Rows of an Embedding behind floating Inputs: limits of whole parts. */
+static const mpc_rt_tensor_info_t float32_info[] = {{"ids", MPC_RT_FLOAT32, 2, id_dims, 10}};
+static const mpc_rt_tensor_info_t float64_info[] = {{"ids", MPC_RT_FLOAT64, 2, id_dims, 10}};
+static const mpc_rt_tensor_info_t float16_info[] = {{"ids", MPC_RT_FLOAT16, 2, id_dims, 10}};
+static const mpc_rt_tensor_info_t bfloat16_info[] = {{"ids", MPC_RT_BFLOAT16, 2, id_dims, 10}};
 static const mpc_rt_tensor_info_t y_info[] = {{"out0", MPC_RT_FLOAT32, 2, y_dims, 0}};
 static const mpc_rt_tensor_info_t loss_info[] = {{"loss", MPC_RT_FLOAT32, 0, 0, 0}};
 
@@ -156,6 +161,10 @@ static const mpc_rt_entry_info_t entries[] = {
     {"fail", failing, 0, 0, 0, 0, 0, 0},
     {"huge", failing, 0, 0, 0, 0, 0, UINT64_MAX},
     {"metric_results", metric_results, 0, 2, 0, result_infos, 0, 0},
+    {"rows_of_float32", flush, 1, 1, float32_info, loss_info, 0, 0},
+    {"rows_of_float64", flush, 1, 1, float64_info, loss_info, 0, 0},
+    {"rows_of_float16", flush, 1, 1, float16_info, loss_info, 0, 0},
+    {"rows_of_bfloat16", flush, 1, 1, bfloat16_info, loss_info, 0, 0},
 };
 
 static const uint32_t loss_states[] = {TOTAL, SEEN};

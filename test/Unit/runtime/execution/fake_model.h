@@ -22,7 +22,19 @@ enum Variable {
   total,
   seen
 };
-enum Entry { predict, trainStep, evaluate, flush, failing, huge, metricResults };
+enum Entry {
+  predict,
+  trainStep,
+  evaluate,
+  flush,
+  failing,
+  huge,
+  metricResults,
+  rowsOfFloat32,
+  rowsOfFloat64,
+  rowsOfFloat16,
+  rowsOfBFloat16
+};
 
 struct Context {
   explicit Context(uint32_t threads = 2, const char *device = nullptr, uint64_t seed = 0,

@@ -4,9 +4,13 @@
 #include "fake_model.h"
 
 #include "mpc-rt/watch.h"
+#include "runtime/base/rounding.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
+#include <utility>
 #include <vector>
 #include <xmmintrin.h>
 
@@ -177,6 +181,51 @@ TEST_F(Run, ChecksIndices) {
   EXPECT_EQ(mpc_rt_context_run_checked(context.handle, fake::evaluate, &in, 1, &out, 1),
             MPC_RT_INVALID_ARGUMENT);
   EXPECT_TRUE(lastErrorHas("evaluate: batch 0")) << mpc_rt_last_error();
+}
+
+/// Of the third of eight ids: in row 0 of two, whether it is taken, and what is said otherwise.
+template <typename Type>
+void expectFloatingIds(mpc_rt_context_t *context, uint32_t entry, Type (*make)(double)) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const double infinity = std::numeric_limits<double>::infinity();
+  const std::vector<std::pair<double, bool>> cases = {
+      {0, true},     {9, true},         {9.5, true},
+      {-0.0, true},  {-0.5, true}, // the whole part
+      {10, false},   {-1, false},       {-1.5, false},
+      {1e4, false},  {-1e4, false},     {nan, false},
+      {-nan, false}, {infinity, false}, {-infinity, false}};
+  for (auto [value, taken] : cases) {
+    Type ids[8];
+    std::fill_n(ids, 8, make(3));
+    ids[2] = make(value);
+    float result = 0;
+    mpc_rt_buffer_t in = {ids, mpc_rt_dtype_t(0), 2, {2, 4}},
+                    out = {&result, MPC_RT_FLOAT32, 0, {}};
+    in.dtype = entry == fake::rowsOfFloat32   ? MPC_RT_FLOAT32
+               : entry == fake::rowsOfFloat64 ? MPC_RT_FLOAT64
+               : entry == fake::rowsOfFloat16 ? MPC_RT_FLOAT16
+                                              : MPC_RT_BFLOAT16;
+    const mpc_rt_status_t status = mpc_rt_context_run_checked(context, entry, &in, 1, &out, 1);
+    EXPECT_EQ(status, taken ? MPC_RT_OK : MPC_RT_INVALID_ARGUMENT) << value;
+    if (!taken)
+      EXPECT_TRUE(lastErrorHas("input 'ids' row 0 has the value") &&
+                  lastErrorHas("expected 0 to 9"))
+          << value << ": " << mpc_rt_last_error();
+  }
+}
+
+/// Fractions are cut off as Keras does; a number that is none names no row.
+TEST_F(Run, ChecksFloatingIndices) {
+  using mpc::rt::roundToBFloat16;
+  using mpc::rt::roundToFloat16;
+  auto in32 = [](double value) { return float(value); };
+  auto in64 = [](double value) { return value; };
+  auto in16 = [](double value) -> uint16_t { return roundToFloat16(float(value)); };
+  auto inBrain = [](double value) -> uint16_t { return roundToBFloat16(float(value)); };
+  expectFloatingIds<float>(context.handle, fake::rowsOfFloat32, in32);
+  expectFloatingIds<double>(context.handle, fake::rowsOfFloat64, in64);
+  expectFloatingIds<uint16_t>(context.handle, fake::rowsOfFloat16, in16);
+  expectFloatingIds<uint16_t>(context.handle, fake::rowsOfBFloat16, inBrain);
 }
 
 TEST_F(Run, FlushesDenormalsInsideOnly) {

@@ -56,7 +56,7 @@ protected:
 
 constexpr int64_t many = 400000; // the mean's standard error is deviation / 632
 
-// What a cast of such a number gives is undefined.
+// A cast of such a number would be undefined.
 TEST_F(Initializers, ConstantsThatAnIntegerCannotHoldAreItsNearest) {
   EXPECT_EQ(make<int64_t>(MPC_RT_INIT_CONSTANT, 1e30, 0, {1}, MPC_RT_INT64)[0], INT64_MAX);
   EXPECT_EQ(make<int64_t>(MPC_RT_INIT_CONSTANT, -INFINITY, 0, {1}, MPC_RT_INT64)[0], INT64_MIN);
@@ -164,23 +164,23 @@ TEST_F(Initializers, ForgetGatesStartAtOne) {
 // Against Keras's STFT initializer; scipy's windows.
 TEST_F(Initializers, FourierKernelsAreKeras) {
   const auto check = [&](uint32_t kind, uint32_t window, uint32_t options,
-                         std::vector<int64_t> shape, std::vector<size_t> places,
+                         std::vector<int64_t> shape, std::vector<size_t> indices,
                          std::vector<float> expected) {
     const auto kernel = make<float>(kind, window, options, std::move(shape));
     ASSERT_EQ(status, MPC_RT_OK);
-    for (size_t i = 0; i < places.size(); ++i)
-      EXPECT_NEAR(kernel[places[i]], expected[i], 6e-8) << window << " at " << places[i];
+    for (size_t i = 0; i < indices.size(); ++i)
+      EXPECT_NEAR(kernel[indices[i]], expected[i], 6e-8) << window << " at " << indices[i];
   };
-  const std::vector<size_t> places = {1, 7, 13, 19, 28};
-  check(MPC_RT_INIT_FOURIER_COSINE, MPC_RT_WINDOW_HANN, MPC_RT_WINDOW_DENSITY, {6, 1, 5}, places,
+  const std::vector<size_t> indices = {1, 7, 13, 19, 28};
+  check(MPC_RT_INIT_FOURIER_COSINE, MPC_RT_WINDOW_HANN, MPC_RT_WINDOW_DENSITY, {6, 1, 5}, indices,
         {0, -1.1028878e-08f, 7.8770945e-09f, -0.66055959f, 0});
   check(MPC_RT_INIT_FOURIER_SINE, MPC_RT_WINDOW_FLATTOP,
-        MPC_RT_WINDOW_SPECTRUM | MPC_RT_WINDOW_PERIODIC, {6, 1, 5}, places,
+        MPC_RT_WINDOW_SPECTRUM | MPC_RT_WINDOW_PERIODIC, {6, 1, 5}, indices,
         {0, 0.034189831f, 0.13219601f, 1.5906537e-08f, -0.02417586f});
-  check(MPC_RT_INIT_FOURIER_COSINE, MPC_RT_WINDOW_NONE, 0, {6, 1, 5}, places,
+  check(MPC_RT_INIT_FOURIER_COSINE, MPC_RT_WINDOW_NONE, 0, {6, 1, 5}, indices,
         {1, -4.3711388e-08f, 1.1924881e-08f, -1, 0.70710683f});
   check(MPC_RT_INIT_FOURIER_SINE, MPC_RT_WINDOW_NUTTALL,
-        MPC_RT_WINDOW_DENSITY | MPC_RT_WINDOW_PERIODIC, {6, 1, 5}, places,
+        MPC_RT_WINDOW_DENSITY | MPC_RT_WINDOW_PERIODIC, {6, 1, 5}, indices,
         {0, -0.048986275f, 0.42268214f, 1.9048185e-08f, 0.034638524f});
   const std::vector<size_t> first = {0, 3, 6, 9, 12, 15, 18};
   check(MPC_RT_INIT_FOURIER_COSINE, MPC_RT_WINDOW_BOXCAR, 0, {7, 1, 3}, first,

@@ -92,8 +92,8 @@ TEST(EarlyStop, StateSurvives) {
 }
 
 TEST(EarlyStop, AutomaticDirection) {
-  // What Keras 3.15.1's metrics are called and say of themselves (`_direction`), and names made of
-  // these.
+  // The names of Keras 3.15.1's metrics with what they say of themselves (`_direction`), and names
+  // made of these.
   for (const char *name : {"accuracy",
                            "acc",
                            "auc",

@@ -50,6 +50,6 @@ TEST(Shuffle, OnceRepeatsItsPermutation) {
   RowOrder order(10, Shuffle::Once, 3);
   std::vector<int64_t> rows = shuffledRows(10, 3, 0);
   for (int64_t pass : {0, 4, 1})
-    for (int64_t place = 0; place < 10; ++place)
-      EXPECT_EQ(order.at(pass, place), rows[static_cast<size_t>(place)]);
+    for (int64_t position = 0; position < 10; ++position)
+      EXPECT_EQ(order.at(pass, position), rows[static_cast<size_t>(position)]);
 }

@@ -142,6 +142,11 @@ TEST(Outlets, CIdentifiers) {
   EXPECT_EQ(taken.size(), 6u);
 }
 
+TEST(Outlets, Xml) {
+  EXPECT_EQ(forXml("a<b> & \"c\" 'd'\n"), "a&lt;b&gt; &amp; &quot;c&quot; &apos;d&apos;\\n");
+  EXPECT_EQ(forXml("\x1b\xff"), "\\x1b\\xff");
+}
+
 TEST(Outlets, Dot) {
   EXPECT_EQ(forDot("a \"b\" \\N\n"), "a \\\"b\\\" \\\\N\\\\n");
   EXPECT_EQ(forDot("\x1b"), "\\\\x1b");

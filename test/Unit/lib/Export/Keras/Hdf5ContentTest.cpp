@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What is written is read back: every dtype, empty groups, long lists of names, texts.
+// Written files are read back: every dtype, empty groups, long lists of names, texts.
 #include "mpc/Export/Keras/Hdf5Content.h"
 
 #include <gtest/gtest.h>

@@ -77,7 +77,7 @@ void compare(const fs::path &folder, ImportedModel &model) {
     EXPECT_EQ(model.weights[path.str()].bytes, weights->at(dataset->str()).bytes) << path.str();
   }
   EXPECT_EQ(next, variables.size());
-  // What the layers' groups hold is written back, too, or Keras does not read what is written.
+  // Everything that the layers' groups hold is written back, too, or Keras does not read the file.
   for (const auto &[dataset, stored] : *weights)
     if (llvm::StringRef(dataset).starts_with("layers/") &&
         !llvm::StringRef(dataset).contains("seed_generator"))

@@ -27,7 +27,7 @@ std::string print(const json::Value &value) {
   return text;
 }
 
-/// The layer `index` of a Sequential model with this one layer entry, modernised.
+/// The last layer of a Sequential model with this one layer entry, modernised.
 json::Object modernize(llvm::StringRef layer, std::optional<LegacyLossScale> &scale) {
   json::Object model =
       modernizeModel(parse(("{\"class_name\": \"Sequential\", \"config\": [" + layer + "]}").str()),

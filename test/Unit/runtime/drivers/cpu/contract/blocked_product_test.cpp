@@ -61,7 +61,7 @@ protected:
     small.groupPanels = std::min<int64_t>(kernel->groupPanels, 2);
   }
 
-  // What runs beside the kernel.
+  // Everything beside the kernel runs at this level.
   static int isa() {
     return std::get<0>(GetParam()) == Kernel::avx2Float32 ? MPC_RT_ISA_X86_64_V3
                                                           : MPC_RT_ISA_X86_64_V4;
@@ -311,7 +311,7 @@ TEST_P(BlockedProducts, MakeAndReadBits) {
   }
 }
 
-// Of numbers whose sums depend on the order: row by row, whatever the blocks are.
+// The sums of these numbers depend on the order: it is row by row, whatever the blocks are.
 TEST_P(BlockedProducts, SumColumnsOfRhs) {
   for (uint32_t i = 0; i < 60; ++i) {
     ContractionCase shape = draw(i);
@@ -348,8 +348,8 @@ TEST_P(BlockedProducts, RoundTheLhs) {
   }
 }
 
-// What is not finite reaches the elements that it belongs to, and no others: the zeros that panels
-// are filled up with would make NaN of it.
+// A number that is not finite reaches the elements that it belongs to, and no others: the zeros
+// that panels are filled up with would make NaN of it.
 TEST_P(BlockedProducts, KeepNanAndInfinityInTheirRowsAndColumns) {
   for (double value : {std::nan(""), std::numeric_limits<double>::infinity()})
     for (bool left : {true, false}) {

@@ -49,7 +49,7 @@ protected:
     reserve(weights, kernel.weightBytes(c));
     reserve(scratch, kernel.scratchBytes(c));
     std::memset(scratch.data(), 0x5a, scratch.size());
-    // What surrounds the result stays.
+    // The numbers around the result must stay.
     constexpr int32_t other = 0x12345678;
     std::vector<int32_t> out(static_cast<size_t>(m * n) + 128, other), expected = out;
     team.begin();
@@ -83,7 +83,7 @@ TEST_P(Int8Kernels, MultiplyExactly) {
 }
 
 TEST_P(Int8Kernels, WrapAround) {
-  // For one of the kernels what the shift of its weights adds does, too.
+  // In one of the kernels the shift of its weights makes sums wrap around, too.
   constexpr int64_t deep = 150001;
   check(2, 3, deep, false, std::vector<int8_t>(2 * deep, -128),
         std::vector<int8_t>(3 * deep, -128));
@@ -137,8 +137,8 @@ void checkPanel(const WeightKernel &kernel, mpc_rt_dtype_t dtype, Change change)
       Tile::steps / depth, panel);
   for (int64_t row = 0; row < Tile::steps; ++row)
     for (int64_t column = 0; column < Tile::columns; ++column) {
-      const int64_t place = (row / depth * Tile::columns + column) * depth + row % depth;
-      EXPECT_EQ(loadElement(stored, panel, place),
+      const int64_t index = (row / depth * Tile::columns + column) * depth + row % depth;
+      EXPECT_EQ(loadElement(stored, panel, index),
                 row < Tile::rows ? tile.weight(dtype, row, column, change != Change::none) : 0.0)
           << "row " << row << ", column " << column << ", change " << static_cast<int>(change);
     }
@@ -220,7 +220,8 @@ TEST(IntegerWeights, InPairsBecomePanelsOfBFloat16) {
   }
 }
 
-// What WeightScales::reciprocals relies on, for all significands; exponents change nothing.
+// WeightScales::reciprocals relies on this, here shown for all significands; exponents change
+// nothing.
 TEST(IntegerWeights, AreDividedByMultiplicationInBFloat16) {
   for (int a = 128; a < 256; ++a)
     for (int d = 128; d < 256; ++d) {

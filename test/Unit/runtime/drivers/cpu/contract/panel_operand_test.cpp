@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What is fetched ahead is what will be packed: a mistake there costs time and no value, so that no
-// product shows it.
+// Only memory that will be packed may be fetched ahead: a mistake there costs time and no value, so
+// that no product shows it.
 #include "runtime/drivers/cpu/contract/panel_operand.h"
 
 #include <gtest/gtest.h>
@@ -14,15 +14,15 @@ namespace {
 
 constexpr int64_t lanes = 37, depth = 45, panelLanes = 16, stepDepth = 2;
 
-// The elements of `rows`, as places in the operand of float32.
-std::set<int64_t> placesOf(const MemoryRows &rows, const std::vector<float> &operand) {
-  std::set<int64_t> places;
+// The elements of `rows`, as indices in the operand of float32.
+std::set<int64_t> indicesOf(const MemoryRows &rows, const std::vector<float> &operand) {
+  std::set<int64_t> indices;
   for (int64_t row = 0; row < rows.rows; ++row) {
     const auto *first = reinterpret_cast<const float *>(rows.first + row * rows.stride);
     for (int64_t i = 0; i < rows.bytes / static_cast<int64_t>(sizeof(float)); ++i)
-      places.insert(first + i - operand.data());
+      indices.insert(first + i - operand.data());
   }
-  return places;
+  return indices;
 }
 
 class PanelOperands : public ::testing::TestWithParam<bool> {};
@@ -49,7 +49,7 @@ TEST_P(PanelOperands, FetchWhatTheyPack) {
             for (int64_t k = first * stepDepth; k < (first + count) * stepDepth; ++k)
               if (lane < lanes && k < depth)
                 expected.insert(depthContiguous ? lane * depth + k : k * lanes + lane);
-          EXPECT_EQ(placesOf(operand.rowsOf(panel, panels, first, count), memory), expected)
+          EXPECT_EQ(indicesOf(operand.rowsOf(panel, panels, first, count), memory), expected)
               << panels << " panels from " << panel << ", " << count << " steps from " << first;
         }
 }

@@ -32,7 +32,7 @@ public:
     return reach;
   }
 
-  // What happens to the sums; a filter's gradient is stored as it is.
+  // Draws what happens to the sums; a filter's gradient is stored as it is.
   void setResult(cts::ConvolutionCase &c) {
     c.out = below(3);
     c.bias = below(3);
@@ -61,7 +61,7 @@ protected:
     }
   }
 
-  // Also in a filter's gradient: what lies in padding has no product.
+  // A filter's gradient obeys this, too: numbers that meet padding have no product.
   void expectInfinityInItsPlace(uint32_t count) const {
     for (uint32_t i = 0; i < count; ++i) {
       cts::ConvolutionData data(draw(1000 + i));

@@ -50,7 +50,7 @@ protected:
       // Some taps meet padding only.
       c.images.push_back(std::max<int64_t>(1 + draws.below(9), reach - c.low[d] - c.high[d]));
     }
-    if (index % 2) // rows in which several places have neighbours
+    if (index % 2) // rows in which several pixels have neighbours
       c.images.back() += draws.below(30);
     c.lhs = draws.below(3);
     c.rhs = draws.below(3);

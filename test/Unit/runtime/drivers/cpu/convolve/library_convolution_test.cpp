@@ -36,11 +36,11 @@ protected:
 
   mutable uint32_t byLibrary = 0; // what oneDNN computed, whose kernels are named KIND:ISA
 
-  // Up to 144 channels or 60 places, but few enough of both for the reference.
+  // Up to 144 channels or 60 pixels, but few enough of both for the reference.
   cts::ConvolutionCase draw(uint32_t index) const override {
     Draws draws(15, index);
     for (;;) {
-      constexpr uint32_t mostChannels[] = {4, 24, 48, 144}, mostPlaces[] = {4, 12, 30, 60};
+      constexpr uint32_t mostChannels[] = {4, 24, 48, 144}, mostPixels[] = {4, 12, 30, 60};
       constexpr int64_t someGroups[] = {1, 1, 1, 1, 2, 3, 16};
       cts::ConvolutionCase c;
       c.direction = GetParam();
@@ -50,12 +50,12 @@ protected:
         const uint32_t most = mostChannels[draws.below(4)] / static_cast<uint32_t>(c.groups);
         *count = c.groups * (1 + draws.below(std::max(most, 1u)));
       }
-      const uint32_t places = mostPlaces[draws.below(4)], taps = draws.below(3) ? 3 : 7;
+      const uint32_t pixels = mostPixels[draws.below(4)], taps = draws.below(3) ? 3 : 7;
       const bool isOneTap = draws.below(4) == 0;
       for (uint32_t d = 0, rank = 1 + draws.below(3); d < rank; ++d) {
         const int64_t reach = draws.addWindow(c, isOneTap ? 1 : taps);
         c.images.push_back(
-            std::max<int64_t>(1 + draws.below(places), reach - c.low[d] - c.high[d]));
+            std::max<int64_t>(1 + draws.below(pixels), reach - c.low[d] - c.high[d]));
       }
       c.lhs = c.rhs = draws.below(2) ? MPC_RT_FLOAT32 : MPC_RT_BFLOAT16;
       draws.setResult(c);
@@ -73,7 +73,7 @@ TEST_P(LibraryConvolutions, AreExact) {
 }
 
 // In bfloat16, of which each was wrong, or ended the program, on a CPU with AMX: filter gradients
-// with dilated rows; forward, windows that skip places, and such that meet padding only.
+// with dilated rows; forward, windows that skip pixels, and such that meet padding only.
 TEST_P(LibraryConvolutions, AreExactWhereTheyWereNot) {
   struct Window {
     int64_t batch, rows, columns, channels, filters;

@@ -78,7 +78,7 @@ TEST_P(WindowedProducts, AreExactInBands) {
   }
 }
 
-// Filter gradients whose rows are shorter than a tile: groups of four samples by 8 places, of which
+// Filter gradients whose rows are shorter than a tile: groups of four samples by 8 pixels, of which
 // some taps meet 7, in several blocks; the last group is not whole.
 TEST_P(WindowedProducts, AreExactInGroupsOfSamples) {
   for (int64_t batch : {126, 3}) {

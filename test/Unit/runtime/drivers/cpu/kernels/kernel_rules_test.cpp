@@ -120,7 +120,7 @@ TEST_P(KernelRules, AnswerEveryConvolution) {
             shape.lhs = shape.rhs = shape.out = MPC_RT_FLOAT32;
             expectReason(isWorthwhile(kind(), *kernel, shape, widens),
                          std::to_string(channels) + " channels");
-            expectReason(isScatteringWorthwhile(*kernel, shape),
+            expectReason(isCol2imWorthwhile(*kernel, shape),
                          std::to_string(channels) + " channels, all taps at once");
           }
 }

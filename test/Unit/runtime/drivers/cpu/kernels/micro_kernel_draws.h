@@ -54,7 +54,7 @@ protected:
                 data.out.data(), shape.batch);
   }
 
-  // What the kernel takes; gradients of filters pack lhs, which widens it.
+  // Draws dtypes that the kernel takes; gradients of filters pack lhs, which widens it.
   void setDtypes(cts::ConvolutionCase &c, Draws &draws) const {
     const bool isPacked = c.direction == MPC_RT_CONVOLUTION_FILTER_GRADIENT;
     c.lhs = c.rhs = takesBFloat16() ? MPC_RT_BFLOAT16 : MPC_RT_FLOAT32;

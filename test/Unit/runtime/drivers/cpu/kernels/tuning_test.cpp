@@ -127,7 +127,7 @@ protected:
     EXPECT_EQ(data.difference(), "");
     return kernelOf(driver->usedKernels());
   }
-  // Of "LAYER SIZES DTYPES KERNEL: REASON".
+  // The kernel in "LAYER SIZES DTYPES KERNEL: REASON".
   static std::string kernelOf(const std::string &line) {
     const std::string named = line.substr(0, std::min(line.find(": "), line.find('\n')));
     const size_t space = named.rfind(' ');
@@ -204,7 +204,7 @@ TEST_F(Tuning, MeasuresConvolutions) {
                                          "\nconvolution 5 3 kept " + named(kept) + "\n");
 }
 
-// Of wide windows ours computes those whose neighbours share sources in registers.
+// Our kernel computes those wide windows whose neighbours share sources in registers.
 TEST_F(Tuning, LeavesWideDepthwiseWindowsToWhoSharesSources) {
   struct {
     int64_t taps, stride;
@@ -271,7 +271,7 @@ TEST_F(Tuning, FollowsWhatItIsToldOfConvolutions) {
       const std::string line = std::string("convolution 5 3 changing ") + own + "\n";
       ASSERT_EQ(driver->setKernelChoices(line.c_str()), MPC_RT_OK);
       EXPECT_EQ(convolve(), own);
-      // What the kernel does not compute is left to the rules.
+      // The rules decide on a product that the kernel does not compute.
       images.lhs = MPC_RT_FLOAT64;
       EXPECT_EQ(convolve(), "direct");
       images.lhs = MPC_RT_FLOAT32;
