@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Calls of layers: a Sequential model as a chain, nested models inline, and the mpc.layer of one
-// call. FunctionalGraph.cpp has the order of calls, Inputs.cpp the InputLayers.
+// call. FunctionalGraph.cpp has the order of calls.
 #include "GraphImporter.h"
 
 #include "CompositeBuilder.h"
 #include "Dtype.h"
 #include "LayerRegistry.h"
+#include "Legacy/TensorFlowImport.h"
 #include "Legacy/TensorFlowNodes.h"
 #include "Objects.h"
 #include "Operations/OperationBuilder.h"
@@ -58,18 +59,19 @@ void addActivityLoss(GraphImporter &importer, const LayerConfig &layer, llvm::St
                                     {"l2", layer.config.getNumber("l2").value_or(0.0)}}}};
   RegularizerAttr regularizer = parseRegularizer(
       *output.getContext(), isOwn ? &made : layer.config.get("activity_regularizer"),
-      [&](const llvm::Twine &message) { importer.report(path, message); },
+      [&](const llvm::Twine &message) { importer.report.error(path, message); },
       [&](const llvm::Twine &message) {
-        importer.leaveOut(layer, path, message, /*onlyTraining=*/true);
+        importer.report.leaveOut(layer, path, message, /*onlyTraining=*/true);
       });
   if (!regularizer)
     return;
   if (regularizer.getOrthogonalRows() || regularizer.getOrthogonalColumns())
-    return importer.report(path, "OrthogonalRegularizer of a layer's outputs is not supported; "
+    return importer.report.error(path,
+                                 "OrthogonalRegularizer of a layer's outputs is not supported; "
                                  "supported there are L1, L2 and L1L2; give it to the layer's "
                                  "kernel");
   if (!mlir::isa<mlir::FloatType>(elementTypeOf(output)))
-    return importer.report(path, "an activity regularizer needs a floating output");
+    return importer.report.error(path, "an activity regularizer needs a floating output");
   const double l1 = regularizer.getL1().getValueAsDouble();
   const double l2 = regularizer.getL2().getValueAsDouble();
   if (l1 == 0.0 && l2 == 0.0)
@@ -92,7 +94,8 @@ void addActivityLoss(GraphImporter &importer, const LayerConfig &layer, llvm::St
       addTerm(l2, MultiplyOp::create(inner, loc, x, x));
     return total;
   };
-  importer.addLossTerm(join(path, "activity_regularizer"), "ActivityRegularizer", output, compute);
+  importer.forward.addLossTerm(join(path, "activity_regularizer"), "ActivityRegularizer", output,
+                               compute);
 }
 
 } // namespace
@@ -104,8 +107,8 @@ bool GraphImporter::importCall(const LayerConfig &layer, const Node *node, llvm:
   // Models nested in each other and called twice per level grow exponentially.
   if (++callCount > kMaxCalls) {
     if (callCount == kMaxCalls + 1)
-      report(path,
-             "the model calls layers more than " + llvm::Twine(kMaxCalls) + " times; refused");
+      report.error(path, "the model calls layers more than " + llvm::Twine(kMaxCalls) +
+                             " times; refused");
     return false;
   }
   trainable = isTrainable(layer, trainable);
@@ -115,24 +118,26 @@ bool GraphImporter::importCall(const LayerConfig &layer, const Node *node, llvm:
       for (const auto &[keyword, argument] : node->keywords)
         if (const size_t count = argument.tensors().size(); keyword == "mask" && count > 0) {
           if (count != inputs.size() - count) {
-            report(path, "the nested model is called with " + llvm::Twine(count) + " masks for " +
-                             llvm::Twine(inputs.size() - count) + " tensors");
+            report.error(path, "the nested model is called with " + llvm::Twine(count) +
+                                   " masks for " + llvm::Twine(inputs.size() - count) + " tensors");
             return false;
           }
           // Of numbers each layer inside makes truth values in its own way.
           if (llvm::any_of(inputs.take_back(count),
                            [](Value mask) { return !elementTypeOf(mask).isInteger(1); })) {
-            report(path, "the nested model is called with a mask of numbers; give it one of truth "
+            report.error(path,
+                         "the nested model is called with a mask of numbers; give it one of truth "
                          "values (mask > 0)");
             return false;
           }
           for (size_t i = 0; i < count; ++i)
-            masks[inputs[i]] = inputs[count + i];
+            forward.setMask(inputs[i], inputs[count + i]);
           inputs = inputs.drop_back(count);
         }
     Values ordered = orderInputs(*layer.model, node, inputs);
     if (!llvm::all_of(ordered, [](Value value) { return bool(value); })) {
-      report(path, "the nested model is called with a dictionary that lacks one of its inputs");
+      report.error(path,
+                   "the nested model is called with a dictionary that lacks one of its inputs");
       return false;
     }
     return importModel(*layer.model, path, trainable, ordered, outputs);
@@ -146,8 +151,8 @@ bool GraphImporter::importLayer(const LayerConfig &layer, const Node *node, llvm
   if (unsupported.contains(&layer))
     return false;
   if (!entry || inputs.empty()) {
-    report(path, entry ? "the layer is called without a tensor"
-                       : "unsupported layer class '" + layer.className + "'");
+    report.error(path, entry ? "the layer is called without a tensor"
+                             : "unsupported layer class '" + layer.className + "'");
     return false;
   }
   const bool hasOutputs =
@@ -164,7 +169,7 @@ bool GraphImporter::emitLayer(const LayerConfig &layer, const Node *node, llvm::
                               bool trainable, llvm::ArrayRef<Value> inputs, Values &outputs,
                               llvm::function_ref<Value(LayerBuilder &)> import,
                               bool passesMasksOn) {
-  mlir::Location loc = mlir::NameLoc::get(builder.getStringAttr(path));
+  mlir::Location loc = mlir::NameLoc::get(forward.builder.getStringAttr(path));
   auto block = std::make_unique<mlir::Block>();
   for (Value input : inputs)
     block->addArgument(input.getType(), loc);
@@ -174,7 +179,7 @@ bool GraphImporter::emitLayer(const LayerConfig &layer, const Node *node, llvm::
   const bool hasOutputs = lb.judgeResults(results);
   // Before masks pass on, which reads the keyword `mask`: a class without that argument refuses it.
   lb.reportUnreadArguments();
-  mlir::StringAttr policy = getPolicy(layer, path);
+  mlir::StringAttr policy = policies.getName(layer, path);
   if (!hasOutputs)
     return false;
   const unsigned count = unsigned(results.size());
@@ -204,32 +209,33 @@ bool GraphImporter::emitLayer(const LayerConfig &layer, const Node *node, llvm::
   const unsigned firstUpdate = unsigned(results.size());
   // What the next call reads, in training alone: inference renews only the states that stay.
   for (auto [variable, value] : lb.updates)
-    results.push_back(
-        isStateful(lb.getOperandOf(variable)) ? value : lb.make<InTrainingOp>(value, variable));
+    results.push_back(variables.isStateful(lb.getOperandOf(variable))
+                          ? value
+                          : lb.make<InTrainingOp>(value, variable));
   YieldOp::create(lb.builder, loc, results);
   PrecisionAttr precision;
   if (lb.ignoresPolicy) {
     policy = {};
-    precision = makePrecision(builder.getF32Type(), "layer");
+    precision = makePrecision(forward.builder.getF32Type(), "layer");
   }
-  LayerOp op = LayerOp::create(builder, loc, mlir::ValueRange(results).getTypes(), path,
+  LayerOp op = LayerOp::create(forward.builder, loc, mlir::ValueRange(results).getTypes(), path,
                                layer.className, inputs, lb.variables, policy, precision,
                                /*autocast=*/lb.autocast != LayerBuilder::Autocast::KeepsTypes,
                                lb.autocast == LayerBuilder::Autocast::CastsIntegers);
   if (!lb.refusals.empty())
-    op->setAttr(MpcDialect::kRefusesAttr, lb.refusals.getDictionary(builder.getContext()));
+    op->setAttr(MpcDialect::kRefusesAttr, lb.refusals.getDictionary(forward.builder.getContext()));
   op.getBody().push_back(block.release());
-  markQuantization(op, layer, path, lb.quantization);
+  policies.markQuantization(op, layer, path, lb.quantization);
   for (const auto &[position, i] : llvm::enumerate(computed))
     carried[i] = op.getResult(count + unsigned(position));
   for (unsigned i = 0; i < count; ++i) {
     outputs.push_back(op.getResult(i));
     if (carried[i])
-      masks[outputs.back()] = carried[i];
+      forward.setMask(outputs.back(), carried[i]);
     addActivityLoss(*this, layer, path, outputs.back());
   }
   for (const auto &[index, update] : llvm::enumerate(lb.updates))
-    setUpdate(lb.getOperandOf(update.first), op.getResult(firstUpdate + unsigned(index)));
+    variables.setUpdate(lb.getOperandOf(update.first), op.getResult(firstUpdate + unsigned(index)));
   return true;
 }
 
@@ -237,23 +243,23 @@ bool GraphImporter::importComposite(
     const LayerConfig &layer, const Node *node, llvm::StringRef path, bool trainable,
     llvm::ArrayRef<Value> inputs,
     bool (*import)(CompositeBuilder &, llvm::SmallVectorImpl<mlir::Value> &), Values &outputs) {
-  mlir::Location loc = mlir::NameLoc::get(builder.getStringAttr(path));
+  mlir::Location loc = mlir::NameLoc::get(forward.builder.getStringAttr(path));
   auto block = std::make_unique<mlir::Block>();
   for (Value input : inputs)
     block->addArgument(input.getType(), loc);
   LayerBuilder lb(*this, layer, node, path, trainable, inputs, *block);
-  mlir::StringAttr policy = getPolicy(layer, lb.path);
+  mlir::StringAttr policy = policies.getName(layer, lb.path);
   // What opts out of autocast takes its inputs as they are; the op without results keeps its
   // policy.
   const bool autocasts = readFlag(layer.config.get("autocast")).value_or(true);
   const Values cast = autocasts ? Values(block->getArguments()) : Values();
   YieldOp::create(lb.builder, loc, cast);
-  LayerOp op = LayerOp::create(builder, loc, mlir::ValueRange(cast).getTypes(), lb.path,
+  LayerOp op = LayerOp::create(forward.builder, loc, mlir::ValueRange(cast).getTypes(), lb.path,
                                layer.className, inputs, mlir::ValueRange(), policy, PrecisionAttr(),
                                autocasts, /*casts_integers=*/false);
   op.getBody().push_back(block.release());
-  markQuantization(op, layer, lb.path, "");
-  CompositeBuilder composite(*this, lb, builder, inputs,
+  policies.markQuantization(op, layer, lb.path, "");
+  CompositeBuilder composite(*this, lb, forward.builder, inputs,
                              autocasts ? Values(op.getResults()) : Values(inputs));
   const bool hasOutputs = import(composite, outputs);
   lb.reportUnreadArguments();
@@ -266,45 +272,17 @@ bool GraphImporter::importOperation(const LayerConfig &layer, const Node &node,
   if (unsupported.contains(&layer))
     return false;
   if (isTensorFlowClass(layer.className))
-    return importTensorFlow(layer, node, path, tensors, outputs);
-  OperationBuilder b(builder, mlir::NameLoc::get(builder.getStringAttr(path)), layer, node,
-                     tensors);
+    return importTensorFlow(*this, layer, node, path, tensors, outputs);
+  OperationBuilder b(forward.builder, mlir::NameLoc::get(forward.builder.getStringAttr(path)),
+                     layer, node, tensors);
   outputs = {findOperation(layer)(b)};
   llvm::append_range(outputs, b.furtherResults);
   const bool hasOutputs = b.judgeResults(outputs);
   if (b.hasFailed())
-    report(path, b.getError());
+    report.error(path, b.getError());
   else if (!hasOutputs)
-    report(path, "the operation could not be imported");
+    report.error(path, "the operation could not be imported");
   return hasOutputs;
-}
-
-void GraphImporter::addLossTerm(
-    llvm::StringRef path, llvm::StringRef kind, Value input,
-    llvm::function_ref<Value(mlir::OpBuilder &, mlir::Location, Value)> compute) {
-  mlir::Location loc = mlir::NameLoc::get(builder.getStringAttr(path));
-  auto block = std::make_unique<mlir::Block>();
-  Value inside = block->addArgument(input.getType(), loc);
-  mlir::OpBuilder inner(&context);
-  inner.setInsertionPointToEnd(block.get());
-  Value term = compute ? compute(inner, loc, inside) : inside;
-  YieldOp::create(inner, loc, mlir::ValueRange(term));
-  LayerOp op = LayerOp::create(builder, loc, mlir::TypeRange(term.getType()), path, kind,
-                               mlir::ValueRange(input), mlir::ValueRange(), mlir::StringAttr(),
-                               makePrecision(builder.getF32Type(), "loss term"),
-                               /*autocast=*/true, /*casts_integers=*/false);
-  op.getBody().push_back(block.release());
-  lossTerms.push_back(op.getResult(0));
-}
-
-bool GraphImporter::addMetric(llvm::StringRef path, llvm::StringRef name, Value input) {
-  if (llvm::any_of(addedMetrics, [&](const AddedMetric &other) {
-        return other.name == name && other.path != path;
-      }))
-    return false;
-  addLossTerm(path, "AddMetric", input);
-  addedMetrics.push_back({path.str(), name.str(), lossTerms.pop_back_val()});
-  return true;
 }
 
 // ---- Models -------------------------------------------------------------------------------------
@@ -319,8 +297,8 @@ bool GraphImporter::importModel(const ModelConfig &model, llvm::StringRef path, 
 bool GraphImporter::importSequential(const ModelConfig &model, llvm::StringRef path, bool trainable,
                                      llvm::ArrayRef<Value> inputs, Values &outputs) {
   if (model.layers.empty() || inputs.size() > 1) {
-    report(path, model.layers.empty() ? "the Sequential model has no layers"
-                                      : "a Sequential model takes one input tensor");
+    report.error(path, model.layers.empty() ? "the Sequential model has no layers"
+                                            : "a Sequential model takes one input tensor");
     return false;
   }
   llvm::ArrayRef<LayerConfig> layers = model.layers;
@@ -336,11 +314,12 @@ bool GraphImporter::importSequential(const ModelConfig &model, llvm::StringRef p
     if (layers.size() > 1 && layers[1].className == "Embedding" &&
         (dtype == "float16" || dtype == "bfloat16"))
       input.config["dtype"] = "float32";
-    value = importInput(input, join(path, input.name), value);
+    value = modelInputs.import(input, join(path, input.name), value);
     layers = layers.drop_front();
   } else if (!value) {
     if (!model.buildShape) {
-      report(path, "the Sequential model has no input shape; add an Input layer, or build the "
+      report.error(path,
+                   "the Sequential model has no input shape; add an Input layer, or build the "
                    "model before saving it");
       return false;
     }
@@ -353,7 +332,7 @@ bool GraphImporter::importSequential(const ModelConfig &model, llvm::StringRef p
     for (int64_t extent : *model.buildShape)
       shape.push_back(extent < 0 ? llvm::json::Value(nullptr) : llvm::json::Value(extent));
     input.config["batch_shape"] = std::move(shape);
-    value = importInput(input, join(path, input.name), {});
+    value = modelInputs.import(input, join(path, input.name), {});
   }
   if (!value)
     return false;
@@ -362,7 +341,7 @@ bool GraphImporter::importSequential(const ModelConfig &model, llvm::StringRef p
     if (!importCall(layer, nullptr, join(path, layer.name), trainable, {value}, results))
       return false;
     if (results.size() != 1) {
-      report(join(path, layer.name), "a layer of a Sequential model must have one output");
+      report.error(join(path, layer.name), "a layer of a Sequential model must have one output");
       return false;
     }
     value = results.front();

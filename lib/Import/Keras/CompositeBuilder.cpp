@@ -28,32 +28,34 @@ Value CompositeBuilder::getTensor(unsigned position, llvm::StringRef name) {
 
 Value CompositeBuilder::getMaskOf(Value input) const {
   auto place = llvm::find(inputs, input);
-  return place == inputs.end() ? Value() : importer.getMask(outer[place - inputs.begin()]);
+  return place == inputs.end() ? Value() : importer.forward.getMask(outer[place - inputs.begin()]);
 }
 
 void CompositeBuilder::dropMaskOf(Value input) {
   if (own.layer.version.isKeras2())
     return; // there layers leave the masks of their inputs
   if (auto place = llvm::find(inputs, input); place != inputs.end())
-    importer.setMask(outer[place - inputs.begin()], Value());
+    importer.forward.setMask(outer[place - inputs.begin()], Value());
 }
 
 void CompositeBuilder::passMasksToParts() {
   for (auto [value, given] : llvm::zip_equal(inputs, outer))
-    if (Value mask = importer.getMask(given))
-      importer.setMask(value, mask);
+    if (Value mask = importer.forward.getMask(given))
+      importer.forward.setMask(value, mask);
 }
 
-Value CompositeBuilder::getMaskOfResult(Value result) const { return importer.getMask(result); }
+Value CompositeBuilder::getMaskOfResult(Value result) const {
+  return importer.forward.getMask(result);
+}
 
-void CompositeBuilder::setMask(Value output, Value mask) { importer.setMask(output, mask); }
+void CompositeBuilder::setMask(Value output, Value mask) { importer.forward.setMask(output, mask); }
 
 bool CompositeBuilder::getFlag(unsigned position, llvm::StringRef name, bool otherwise) {
   return own.getCallFlag(position, name, otherwise);
 }
 
 Value CompositeBuilder::addVariable(const VariableRequest &request) {
-  Value variable = importer.getVariable(own, request);
+  Value variable = own.declareVariable(request);
   if (!variable || !request.autocast || !readFlag(own.layer.config.get("autocast")).value_or(true))
     return variable;
   auto block = std::make_unique<mlir::Block>();
@@ -63,10 +65,10 @@ Value CompositeBuilder::addVariable(const VariableRequest &request) {
   YieldOp::create(body, location, argument);
   LayerOp op = LayerOp::create(builder, location, mlir::TypeRange(variable.getType()), own.path,
                                own.layer.className, mlir::ValueRange(), variable,
-                               importer.getPolicyOf(own.layer, own.path), PrecisionAttr(),
+                               importer.policies.getName(own.layer, own.path), PrecisionAttr(),
                                /*autocast=*/true, /*casts_integers=*/false);
   op.getBody().push_back(block.release());
-  importer.markQuantization(op, own.layer, own.path, "");
+  importer.policies.markQuantization(op, own.layer, own.path, "");
   return op.getResult(0);
 }
 
@@ -88,7 +90,7 @@ llvm::SmallVector<Value> CompositeBuilder::call(const LayerConfig &layer, llvm::
       argument.constant = given.literal;
     }
   }
-  if (!importer.importPart(layer, node, path, own.isTrainable(), values, outputs)) {
+  if (!importer.importCall(layer, &node, path, own.isTrainable(), values, outputs)) {
     own.fail();
     return {};
   }
@@ -96,7 +98,7 @@ llvm::SmallVector<Value> CompositeBuilder::call(const LayerConfig &layer, llvm::
 }
 
 llvm::SmallVector<Value> CompositeBuilder::callPart(Part part, llvm::ArrayRef<Given> arguments) {
-  const LayerConfig &config = importer.getPart(own.layer, part.name, [&] {
+  const LayerConfig &config = importer.tree.getPart(own.layer, part.name, [&] {
     LayerConfig made;
     made.className = part.className.str();
     if (part.package.empty())
@@ -112,7 +114,7 @@ llvm::SmallVector<Value> CompositeBuilder::callPart(Part part, llvm::ArrayRef<Gi
       made.buildConfig = llvm::json::Value(llvm::json::Object());
     return made;
   });
-  importer.placeChild(own.layer, config, part.group, part.position);
+  importer.tree.placeChild(own.layer, config, part.group, part.position);
   return call(config, own.path + "/" + part.name.str(), arguments);
 }
 
@@ -136,7 +138,7 @@ Value CompositeBuilder::callWrapped(llvm::StringRef key, Value input) {
   const LayerConfig *wrapped = own.getChild(key);
   if (!wrapped)
     return {};
-  importer.placeChild(own.layer, *wrapped, key);
+  importer.tree.placeChild(own.layer, *wrapped, key);
   llvm::SmallVector<Value> outputs = call(*wrapped, own.path + "/" + wrapped->name, {{"", input}});
   return outputs.size() == 1 ? outputs.front() : Value();
 }
@@ -147,11 +149,11 @@ Value CompositeBuilder::callHeld(llvm::StringRef key, llvm::ArrayRef<Given> argu
   if (!held)
     return {};
   std::string path = own.path + "/" + held->name;
-  if (const GraphImporter::PlacedLayer *shared = importer.findShared(*held)) {
+  if (const PlacedLayer *shared = importer.tree.findShared(*held)) {
     held = shared->layer;
     path = shared->path;
   } else {
-    importer.placeChild(own.layer, *held, key, position);
+    importer.tree.placeChild(own.layer, *held, key, position);
   }
   llvm::SmallVector<Value> outputs = call(*held, path, arguments);
   return outputs.size() == 1 ? outputs.front() : Value();
@@ -176,7 +178,7 @@ bool CompositeBuilder::renewVariable(
   Value variable;
   for (llvm::StringRef name : names)
     if (!variable)
-      variable = importer.findVariable(*wrapped, name);
+      variable = importer.variables.findValue(*wrapped, name);
   if (!variable) {
     error(own.layer.className + " wraps a layer without '" + names.front() + "'");
     return false;
@@ -187,8 +189,8 @@ bool CompositeBuilder::renewVariable(
           "model.quantize (filters=)");
     return false;
   }
-  importer.listFirst(variable, own.layer);
-  Value second = importer.getVariable(own, state(shapeOf(variable)));
+  importer.variables.listFirst(variable, own.layer);
+  Value second = own.declareVariable(state(shapeOf(variable)));
   if (!second)
     return false;
   // Before the wrapped layer, which is the last op that reads the variable.
@@ -207,12 +209,12 @@ bool CompositeBuilder::renewVariable(
   LayerOp op = LayerOp::create(
       outside, location, mlir::TypeRange{variable.getType(), second.getType()}, own.path,
       own.layer.className, mlir::ValueRange(), mlir::ValueRange{variable, second},
-      importer.getPolicyOf(own.layer, own.path), PrecisionAttr(), /*autocast=*/false,
+      importer.policies.getName(own.layer, own.path), PrecisionAttr(), /*autocast=*/false,
       /*casts_integers=*/false);
   op.getBody().push_back(block.release());
   reader->replaceUsesOfWith(variable, op.getResult(0));
-  importer.setUpdate(variable, op.getResult(0));
-  importer.setUpdate(second, op.getResult(1));
+  importer.variables.setUpdate(variable, op.getResult(0));
+  importer.variables.setUpdate(second, op.getResult(1));
   return true;
 }
 

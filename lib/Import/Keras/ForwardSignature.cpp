@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The signature of @forward, once its body is done, and the declarations of what it reads.
-#include "GraphImporter.h"
+#include "ForwardFunction.h"
+#include "VariableTable.h"
 #include "dialects/mpc/IR/AddedMetric.h"
 
 namespace mpc::keras {
@@ -24,35 +25,36 @@ static void markUpdate(mlir::OpResult update, mlir::FlatSymbolRefAttr symbol) {
 }
 
 /// What @forward returns, and what is said of each result.
-class GraphImporter::ForwardResults {
+class ForwardFunction::Results {
 public:
-  explicit ForwardResults(GraphImporter &importer) : importer(importer) {}
+  explicit Results(ForwardFunction &forward) : forward(forward) {}
 
   void add(Value value, llvm::ArrayRef<mlir::NamedAttribute> said) {
     values.push_back(value);
-    attributes.push_back(importer.builder.getDictionaryAttr(said));
+    attributes.push_back(forward.builder.getDictionaryAttr(said));
   }
   mlir::NamedAttribute name(const llvm::Twine &text) {
-    mlir::Builder &builder = importer.builder;
+    mlir::Builder &builder = forward.builder;
     return builder.getNamedAttr(MpcDialect::kOutputAttr, builder.getStringAttr(text));
   }
   mlir::NamedAttribute flag(llvm::StringRef attribute) {
-    return importer.builder.getNamedAttr(attribute, importer.builder.getUnitAttr());
+    return forward.builder.getNamedAttr(attribute, forward.builder.getUnitAttr());
   }
   mlir::NamedAttribute updates(llvm::StringRef path) {
-    return importer.builder.getNamedAttr(MpcDialect::kUpdatesAttr,
-                                         mlir::FlatSymbolRefAttr::get(&importer.context, path));
+    return forward.builder.getNamedAttr(
+        MpcDialect::kUpdatesAttr, mlir::FlatSymbolRefAttr::get(forward.builder.getContext(), path));
   }
 
   llvm::SmallVector<Value> values;
   llvm::SmallVector<mlir::Attribute> attributes;
 
 private:
-  GraphImporter &importer;
+  ForwardFunction &forward;
 };
 
 /// Outputs, loss terms, masks of outputs, new values of variables, the next random state.
-void GraphImporter::addResults(ForwardResults &results, llvm::ArrayRef<Value> outputs) {
+void ForwardFunction::addResults(Results &results, const VariableTable &variables,
+                                 llvm::ArrayRef<Value> outputs) {
   for (const auto &[index, output] : llvm::enumerate(outputs))
     results.add(output, results.name("out" + llvm::Twine(index)));
   for (const auto &[index, term] : llvm::enumerate(lossTerms))
@@ -67,7 +69,7 @@ void GraphImporter::addResults(ForwardResults &results, llvm::ArrayRef<Value> ou
     if (Value mask = masks.lookup(output))
       results.add(mask,
                   {results.name("mask" + llvm::Twine(index)), results.flag(MpcDialect::kMaskAttr)});
-  for (const ModelVariable &variable : variables) {
+  for (const ModelVariable &variable : variables.getAll()) {
     if (variable.updates.empty())
       continue;
     llvm::SmallVector<mlir::NamedAttribute> said{results.updates(variable.path)};
@@ -76,7 +78,7 @@ void GraphImporter::addResults(ForwardResults &results, llvm::ArrayRef<Value> ou
     results.add(variable.updates.back(), said);
     for (Value update : variable.updates)
       markUpdate(llvm::cast<mlir::OpResult>(update),
-                 mlir::FlatSymbolRefAttr::get(&context, variable.path));
+                 mlir::FlatSymbolRefAttr::get(builder.getContext(), variable.path));
   }
   if (randomState)
     results.add(RandomAdvanceOp::create(builder, location, randomState),
@@ -85,49 +87,37 @@ void GraphImporter::addResults(ForwardResults &results, llvm::ArrayRef<Value> ou
 
 /// Inputs, then variables in their order, then the random state: arguments were collected as layers
 /// asked for them.
-void GraphImporter::sortArguments() {
+void ForwardFunction::sortArguments(VariableTable &variables) {
   auto move = [&](mlir::BlockArgument &argument) {
     mlir::BlockArgument moved = body->addArgument(argument.getType(), argument.getLoc());
     argument.replaceAllUsesWith(moved);
     argument = moved;
   };
   const unsigned inputs = unsigned(inputNames.size()), collected = body->getNumArguments();
-  for (ModelVariable &variable : variables)
+  for (ModelVariable &variable : variables.getAll())
     move(variable.argument);
   if (randomState)
     move(randomState);
   body->eraseArguments(inputs, collected - inputs);
 }
 
-void GraphImporter::nameArguments() {
+void ForwardFunction::nameArguments(const VariableTable &variables) {
   auto nameVariable = [&](mlir::BlockArgument argument, llvm::StringRef path) {
-    forward.setArgAttr(argument.getArgNumber(), MpcDialect::kVariableAttr,
-                       mlir::FlatSymbolRefAttr::get(&context, path));
+    function.setArgAttr(argument.getArgNumber(), MpcDialect::kVariableAttr,
+                        mlir::FlatSymbolRefAttr::get(builder.getContext(), path));
   };
   for (const auto &[index, name] : llvm::enumerate(inputNames))
-    forward.setArgAttr(index, MpcDialect::kInputAttr, builder.getStringAttr(name));
+    function.setArgAttr(index, MpcDialect::kInputAttr, builder.getStringAttr(name));
   for (const auto &[input, limit] : indexLimits)
-    forward.setArgAttr(llvm::cast<mlir::BlockArgument>(input).getArgNumber(),
-                       MpcDialect::kIndexLimitAttr, builder.getI64IntegerAttr(limit));
-  for (const ModelVariable &variable : variables)
+    function.setArgAttr(llvm::cast<mlir::BlockArgument>(input).getArgNumber(),
+                        MpcDialect::kIndexLimitAttr, builder.getI64IntegerAttr(limit));
+  for (const ModelVariable &variable : variables.getAll())
     nameVariable(variable.argument, variable.path);
   if (randomState)
     nameVariable(randomState, kRandomState);
 }
 
-void GraphImporter::declareVariables(mlir::ModuleOp module) {
-  builder.setInsertionPointToStart(module.getBody());
-  for (const ModelVariable &variable : variables) {
-    VariableOp op = VariableOp::create(
-        builder, variable.argument.getLoc(), variable.path, variable.type,
-        variable.trainable ? VariableRole::Trainable : VariableRole::NonTrainable,
-        builder.getStringAttr(variable.layerPath), variable.initializer, variable.regularizer,
-        variable.constraint, variable.autocast, mlir::FlatSymbolRefAttr());
-    if (variable.ownType)
-      op->setAttr(MpcDialect::kOwnTypeAttr, mlir::TypeAttr::get(variable.ownType));
-    if (variable.overwrite && variable.trainable)
-      op->setAttr(MpcDialect::kOverwriteAttr, builder.getUnitAttr());
-  }
+void ForwardFunction::declareRandomState() {
   if (randomState)
     VariableOp::create(
         builder, location, kRandomState, llvm::cast<mlir::RankedTensorType>(randomState.getType()),
@@ -135,18 +125,21 @@ void GraphImporter::declareVariables(mlir::ModuleOp module) {
         ConstraintAttr(), /*autocast=*/false, mlir::FlatSymbolRefAttr());
 }
 
-void GraphImporter::finish(mlir::ModuleOp module, llvm::ArrayRef<Value> outputs) {
-  sortVariables();
-  nameVariables();
-  sortArguments();
-  ForwardResults results(*this);
-  addResults(results, outputs);
+mlir::OwningOpRef<mlir::ModuleOp> ForwardFunction::finish(VariableTable &variables,
+                                                          llvm::ArrayRef<Value> outputs) {
+  variables.finish();
+  sortArguments(variables);
+  Results results(*this);
+  addResults(results, variables, outputs);
   mlir::func::ReturnOp::create(builder, location, results.values);
-  forward.setFunctionType(builder.getFunctionType(body->getArgumentTypes(),
-                                                  mlir::ValueRange(results.values).getTypes()));
-  forward.setAllResultAttrs(results.attributes);
-  nameArguments();
-  declareVariables(module);
+  function.setFunctionType(builder.getFunctionType(body->getArgumentTypes(),
+                                                   mlir::ValueRange(results.values).getTypes()));
+  function.setAllResultAttrs(results.attributes);
+  nameArguments(variables);
+  builder.setInsertionPointToStart(module->getBody());
+  variables.declare(builder);
+  declareRandomState();
+  return std::move(module);
 }
 
 } // namespace mpc::keras

@@ -15,19 +15,9 @@ namespace mpc::keras {
 
 using mlir::Value;
 
-Value GraphImporter::importArray(const llvm::json::Object &array, llvm::StringRef path) {
-  const mlir::DenseElementsAttr elements = readArrayObject(builder, array);
-  if (elements && !elements.empty())
-    return ConstantOp::create(builder, mlir::NameLoc::get(builder.getStringAttr(path)),
-                              llvm::cast<mlir::ElementsAttr>(elements));
-  report(path,
-         "a constant array is passed that is empty or not readable; expected numbers or truth "
-         "values of equal rows, in a dtype that mpc has");
-  return {};
-}
-
 namespace {
 
+using Values = llvm::SmallVector<Value>;
 using TensorKey = std::tuple<llvm::StringRef, uint64_t, uint64_t>;
 TensorKey keyOf(const TensorRef &tensor) { return {tensor.layer, tensor.node, tensor.tensor}; }
 
@@ -53,11 +43,9 @@ bool changesMasks(const Call &call) {
            })));
 }
 
-} // namespace
-
 /// One Functional model on its way into @forward. The steps stand in the order in which import
 /// takes them.
-class GraphImporter::FunctionalGraph {
+class FunctionalGraph {
 public:
   FunctionalGraph(GraphImporter &importer, const ModelConfig &model, llvm::StringRef path,
                   bool trainable)
@@ -88,6 +76,8 @@ private:
   void orderCallsAsKeras();
   void runCalls();
   bool runCall(Call &call);
+  /// A constant array that a layer is called with, in @forward; null after an error.
+  Value importArray(const llvm::json::Object &array, llvm::StringRef place);
   bool runTimesBatch(Call &call, const std::string &place, llvm::ArrayRef<Value> arguments);
   void gatherOutputs(Values &outputs);
 
@@ -103,7 +93,7 @@ private:
     ++calls[number].waiting;
   }
   void complain(const std::string &place, const llvm::Twine &message) {
-    importer.report(place, message);
+    importer.report.error(place, message);
     good = false;
   }
 
@@ -119,7 +109,7 @@ private:
 };
 
 /// Every call of every layer. An InputLayer is one call without tensors.
-void GraphImporter::FunctionalGraph::collectCalls() {
+void FunctionalGraph::collectCalls() {
   for (const LayerConfig &layer : model.layers) {
     if (layer.className == "InputLayer" || layer.calls.empty()) {
       numbers[{layer.name, 0}] = unsigned(calls.size());
@@ -138,7 +128,7 @@ void GraphImporter::FunctionalGraph::collectCalls() {
   }
 }
 
-void GraphImporter::FunctionalGraph::linkConsumers() {
+void FunctionalGraph::linkConsumers() {
   for (unsigned number = 0; number < calls.size(); ++number)
     for (const TensorRef *tensor : calls[number].tensors) {
       if (tensor->array)
@@ -152,7 +142,7 @@ void GraphImporter::FunctionalGraph::linkConsumers() {
     }
 }
 
-void GraphImporter::FunctionalGraph::checkInputs(llvm::ArrayRef<Value> inputs) {
+void FunctionalGraph::checkInputs(llvm::ArrayRef<Value> inputs) {
   const size_t declared = model.inputs.tensors().size();
   if (!inputs.empty() && declared != inputs.size())
     complain(path, "the nested model takes " + llvm::Twine(declared) +
@@ -162,7 +152,7 @@ void GraphImporter::FunctionalGraph::checkInputs(llvm::ArrayRef<Value> inputs) {
 }
 
 /// In the order of the signature.
-void GraphImporter::FunctionalGraph::importInputs(llvm::ArrayRef<Value> inputs) {
+void FunctionalGraph::importInputs(llvm::ArrayRef<Value> inputs) {
   for (const auto &[position, tensor] : llvm::enumerate(model.inputs.tensors())) {
     Call *input = lookup(*tensor);
     if (!input || input->layer->className != "InputLayer" || input->done) {
@@ -171,8 +161,8 @@ void GraphImporter::FunctionalGraph::importInputs(llvm::ArrayRef<Value> inputs) 
       continue;
     }
     input->done = true;
-    if (Value value = importer.importInput(*input->layer, placeOf(*input),
-                                           inputs.empty() ? Value() : inputs[position]))
+    if (Value value = importer.modelInputs.import(*input->layer, placeOf(*input),
+                                                  inputs.empty() ? Value() : inputs[position]))
       input->results.push_back(value);
     else
       complete = false;
@@ -181,7 +171,7 @@ void GraphImporter::FunctionalGraph::importInputs(llvm::ArrayRef<Value> inputs) 
 
 /// Every Keras counts the calls of a nested Functional model from 1 in output_layers; reading, it
 /// takes the last one for 0 (functional_from_config, get_tensor).
-Call *GraphImporter::FunctionalGraph::lookupOutput(const TensorRef &tensor) {
+Call *FunctionalGraph::lookupOutput(const TensorRef &tensor) {
   auto layer = llvm::find_if(model.layers,
                              [&](const LayerConfig &layer) { return layer.name == tensor.layer; });
   if (layer == model.layers.end() || !layer->model || layer->calls.empty() ||
@@ -194,7 +184,7 @@ Call *GraphImporter::FunctionalGraph::lookupOutput(const TensorRef &tensor) {
 
 /// A layer's calls wait for those of the same layer that Keras runs before, and calls that take a
 /// tensor whose mask another call changes run in Keras's order.
-void GraphImporter::FunctionalGraph::orderCallsAsKeras() {
+void FunctionalGraph::orderCallsAsKeras() {
   std::vector<OrderedCall> ordered;
   std::set<TensorKey> remasked; // tensors whose masks are others after a call that takes them
   for (const Call &call : calls) {
@@ -229,7 +219,7 @@ void GraphImporter::FunctionalGraph::orderCallsAsKeras() {
 }
 
 /// Ready calls in file order, so that the same file gives the same IR.
-void GraphImporter::FunctionalGraph::runCalls() {
+void FunctionalGraph::runCalls() {
   std::set<unsigned> ready;
   auto finishCall = [&](const Call &call) {
     for (unsigned consumer : call.consumers)
@@ -252,13 +242,24 @@ void GraphImporter::FunctionalGraph::runCalls() {
   }
 }
 
+Value FunctionalGraph::importArray(const llvm::json::Object &array, llvm::StringRef place) {
+  mlir::OpBuilder &builder = importer.forward.builder;
+  const mlir::DenseElementsAttr elements = readArrayObject(builder, array);
+  if (elements && !elements.empty())
+    return ConstantOp::create(builder, mlir::NameLoc::get(builder.getStringAttr(place)),
+                              llvm::cast<mlir::ElementsAttr>(elements));
+  importer.report.error(place, "a constant array is passed that is empty or not readable; expected "
+                               "numbers or truth values of equal rows, in a dtype that mpc has");
+  return {};
+}
+
 /// Whether the call has results.
-bool GraphImporter::FunctionalGraph::runCall(Call &call) {
+bool FunctionalGraph::runCall(Call &call) {
   const std::string place = placeOf(call);
   Values arguments;
   for (const TensorRef *tensor : call.tensors) {
     if (tensor->array) {
-      if (Value array = importer.importArray(*tensor->array, place))
+      if (Value array = importArray(*tensor->array, place))
         arguments.push_back(array);
       continue;
     }
@@ -271,7 +272,7 @@ bool GraphImporter::FunctionalGraph::runCall(Call &call) {
   if (arguments.size() != call.tensors.size())
     return false;
   if (!isTensorFlowClass(call.layer->className) && llvm::any_of(arguments, [&](Value argument) {
-        return importer.symbolicIntegers.getTimesBatch(argument).has_value();
+        return importer.forward.symbolicIntegers.getTimesBatch(argument).has_value();
       }))
     return runTimesBatch(call, place, arguments);
   return call.node && isOperation(*call.layer)
@@ -282,8 +283,8 @@ bool GraphImporter::FunctionalGraph::runCall(Call &call) {
 
 /// A layer of a tensor whose first dimension is a multiple of the batch: the layer at each of its
 /// places.
-bool GraphImporter::FunctionalGraph::runTimesBatch(Call &call, const std::string &place,
-                                                   llvm::ArrayRef<Value> arguments) {
+bool FunctionalGraph::runTimesBatch(Call &call, const std::string &place,
+                                    llvm::ArrayRef<Value> arguments) {
   const LayerConfig &layer = *call.layer;
   if (arguments.size() != 1 || isOperation(layer) || layer.className == "BatchNormalization") {
     complain(place, "the layer takes a tensor whose first dimension is a multiple of the batch, "
@@ -298,12 +299,13 @@ bool GraphImporter::FunctionalGraph::runTimesBatch(Call &call, const std::string
       isAlike ? importer.importCall(layer, call.node, place, trainable, arguments, call.results)
               : importer.importStepwise(layer, place, trainable, x, call.results);
   for (Value result : call.results)
-    importer.symbolicIntegers.setTimesBatch(result, *importer.symbolicIntegers.getTimesBatch(x));
+    importer.forward.symbolicIntegers.setTimesBatch(
+        result, *importer.forward.symbolicIntegers.getTimesBatch(x));
   return hasResults;
 }
 
 /// What stands behind a call that failed is missing for that reason alone.
-void GraphImporter::FunctionalGraph::gatherOutputs(Values &outputs) {
+void FunctionalGraph::gatherOutputs(Values &outputs) {
   for (const Call &call : calls)
     if (!call.done && complete)
       complain(placeOf(call), "the layer is never reached from the model's inputs (a cycle, or an "
@@ -312,7 +314,7 @@ void GraphImporter::FunctionalGraph::gatherOutputs(Values &outputs) {
     const Call *producer = lookupOutput(*tensor);
     if (producer && tensor->tensor < producer->results.size()) {
       outputs.push_back(producer->results[tensor->tensor]);
-      if (importer.symbolicIntegers.getTimesBatch(outputs.back()))
+      if (importer.forward.symbolicIntegers.getTimesBatch(outputs.back()))
         complain(path, "the first dimension of the model's output '" + tensor->layer +
                            "' is a multiple of the batch; reshape it so that the batch is a "
                            "dimension of its own");
@@ -322,6 +324,8 @@ void GraphImporter::FunctionalGraph::gatherOutputs(Values &outputs) {
       good = false;
   }
 }
+
+} // namespace
 
 bool GraphImporter::importFunctional(const ModelConfig &model, llvm::StringRef path, bool trainable,
                                      llvm::ArrayRef<Value> inputs, Values &outputs) {

@@ -139,18 +139,18 @@ StoredTensor makeZeros(llvm::ArrayRef<int64_t> shape) {
 
 /// Where the files of weights have the variables.
 void recordPlaces(const GraphImporter &importer, ImportedModel &model) {
-  for (const ModelVariable &variable : importer.getVariables()) {
+  for (const ModelVariable &variable : importer.variables.getAll()) {
     if (!variable.stateful && !variable.derived)
       model.datasets.emplace(variable.dataset, variable.path);
     if (!variable.copy.empty())
       model.datasets.emplace(variable.copy, variable.path);
   }
-  for (const auto &[layer, group] : importer.getGroups())
+  for (const auto &[layer, group] : importer.tree.getGroups())
     model.groups.emplace(group, layer->name);
 }
 
 void recordMerges(const GraphImporter &importer, ImportedModel &model) {
-  for (const ModelVariable &variable : importer.getVariables())
+  for (const ModelVariable &variable : importer.variables.getAll())
     if (variable.merge)
       model.merges.push_back(
           [merge = variable.merge, path = variable.path, scale = variable.scalePath,
@@ -196,6 +196,24 @@ json::Value numberOutputs(const Argument &structure, int64_t &next) {
                                                 : json::Value(std::move(list));
 }
 
+void recordOutputs(const ModelConfig &config, ImportedModel &model) {
+  const bool areTensors = llvm::all_of(config.outputs.items, [](const Argument &item) {
+    return item.kind == Argument::Kind::Tensor;
+  });
+  model.outputsAreDictionary = config.outputs.kind == Argument::Kind::Dict && areTensors;
+  if (config.kind == ModelConfig::Kind::Sequential)
+    model.outputNames.push_back(config.layers.back().name);
+  else if (model.outputsAreDictionary) // Keras then prefers its keys
+                                       // (keras/src/trainers/compile_utils.py)
+    model.outputNames = config.outputs.keys;
+  else
+    for (const TensorRef *tensor : config.outputs.tensors())
+      model.outputNames.push_back(tensor->layer);
+  int64_t outputs = 0;
+  if (!areTensors)
+    model.outputStructure = numberOutputs(config.outputs, outputs);
+}
+
 /// A file of weights beside the model's.
 llvm::Error readGivenWeights(llvm::MemoryBufferRef file, const ModelConfig &config,
                              const GraphImporter &importer, ImportedModel &model) {
@@ -230,7 +248,7 @@ llvm::Error readOwnWeights(ModelFile &file, llvm::StringRef fileName, const Mode
 void startOthers(const GraphImporter &importer, ImportedModel &model) {
   if (!model.hasWeights)
     return;
-  for (const ModelVariable &variable : importer.getVariables())
+  for (const ModelVariable &variable : importer.variables.getAll())
     if (variable.stateful)
       model.weights.emplace(variable.path, makeZeros(variable.type.getShape()));
     else if (variable.derived && !model.weights.count(variable.path)) {
@@ -274,19 +292,13 @@ llvm::Expected<ImportedModel> importKeras(llvm::MemoryBufferRef file, const Impo
   ImportOptions withValues = options;
   withValues.readWeights =
       options.weights || (options.readWeights && sniffContent(file.getBuffer()) != FileKind::Json);
-  GraphImporter importer(context, fileName, withValues, read->archive.vocabularies);
+  GraphImporter importer(context, *config, fileName, withValues, read->archive.vocabularies);
   model.name = config->name;
-  model.module =
-      importer.run(*config, options.moduleName.empty() ? config->name : options.moduleName);
-  if (llvm::Error errors = importer.takeErrors())
+  model.module = importer.run();
+  if (llvm::Error errors = importer.report.takeErrors())
     return std::move(errors);
-  llvm::append_range(model.warnings, importer.getWarnings());
-  model.outputNames.assign(importer.getOutputNames().begin(), importer.getOutputNames().end());
-  model.outputsAreDictionary = importer.hasDictionaryOfOutputs();
-  int64_t outputs = 0;
-  if (llvm::any_of(config->outputs.items,
-                   [](const Argument &item) { return item.kind != Argument::Kind::Tensor; }))
-    model.outputStructure = numberOutputs(config->outputs, outputs);
+  llvm::append_range(model.warnings, importer.report.getWarnings());
+  recordOutputs(*config, model);
   recordPlaces(importer, model);
   recordMerges(importer, model);
   recordLayers(*config, importer, model);
@@ -298,7 +310,7 @@ llvm::Expected<ImportedModel> importKeras(llvm::MemoryBufferRef file, const Impo
   if (errors)
     return std::move(errors);
   startOthers(importer, model);
-  model.inferenceOnly = importer.getInferenceOnly().vec();
+  model.inferenceOnly = importer.report.getInferenceOnly().vec();
   if (!read->isLegacy)
     model.configText = std::move(read->config);
   model.config = std::move(*object);

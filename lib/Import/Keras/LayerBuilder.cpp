@@ -24,14 +24,14 @@ LayerBuilder::LayerBuilder(LayerBuilder &parent, const LayerConfig &layer, llvm:
                            llvm::StringRef group, llvm::ArrayRef<Value> inputs)
     : ValueBuilder(parent.builder, parent.location), layer(layer), path(parent.path),
       importer(parent.importer), root(parent.root), call(nullptr),
-      trainable(parent.importer.isTrainable(layer, parent.trainable)), body(parent.body),
-      inputs(inputs), scope(scope), group(&layer == &parent.layer ? group : "") {
-  importer.placeChild(parent.layer, layer, group);
+      trainable(keras::isTrainable(layer, parent.trainable)), body(parent.body), inputs(inputs),
+      scope(scope), group(&layer == &parent.layer ? group : "") {
+  importer.tree.placeChild(parent.layer, layer, group);
 }
 
 Value LayerBuilder::error(const llvm::Twine &message) {
   root.failed = true;
-  importer.report(path, message);
+  importer.report.error(path, message);
   return {};
 }
 
@@ -198,19 +198,20 @@ Value LayerBuilder::getMaskOf(Value input) {
   auto argument = llvm::dyn_cast<mlir::BlockArgument>(input);
   if (!argument || argument.getOwner() != &body || argument.getArgNumber() >= root.outer.size())
     return {};
-  Value mask = importer.getMask(root.outer[argument.getArgNumber()]);
+  Value mask = importer.forward.getMask(root.outer[argument.getArgNumber()]);
   return mask ? root.bindOperand(mask) : Value();
 }
 
 // ---- Config -------------------------------------------------------------------------------------
 
-const llvm::json::Value *LayerBuilder::find(llvm::StringRef key) const {
+/// Null for a key that is missing or null.
+static const llvm::json::Value *findSetting(const LayerConfig &layer, llvm::StringRef key) {
   const llvm::json::Value *value = layer.config.get(key);
   return value && value->kind() != llvm::json::Value::Null ? value : nullptr;
 }
 
 std::optional<double> LayerBuilder::getOptionalNumber(llvm::StringRef key) {
-  const llvm::json::Value *value = find(key);
+  const llvm::json::Value *value = findSetting(layer, key);
   if (!value)
     return std::nullopt;
   if (std::optional<double> number = value->getAsNumber())
@@ -224,7 +225,7 @@ double LayerBuilder::getNumber(llvm::StringRef key, double otherwise) {
 }
 
 int64_t LayerBuilder::getInteger(llvm::StringRef key, int64_t otherwise) {
-  const llvm::json::Value *value = find(key);
+  const llvm::json::Value *value = findSetting(layer, key);
   if (!value)
     return otherwise;
   if (std::optional<int64_t> integer = value->getAsInteger())
@@ -234,7 +235,7 @@ int64_t LayerBuilder::getInteger(llvm::StringRef key, int64_t otherwise) {
 }
 
 bool LayerBuilder::getFlag(llvm::StringRef key, bool otherwise) {
-  const llvm::json::Value *value = find(key);
+  const llvm::json::Value *value = findSetting(layer, key);
   if (!value)
     return otherwise;
   if (std::optional<bool> flag = readFlag(value))
@@ -244,7 +245,7 @@ bool LayerBuilder::getFlag(llvm::StringRef key, bool otherwise) {
 }
 
 std::string LayerBuilder::getString(llvm::StringRef key, llvm::StringRef otherwise) {
-  const llvm::json::Value *value = find(key);
+  const llvm::json::Value *value = findSetting(layer, key);
   if (!value)
     return otherwise.str();
   if (std::optional<llvm::StringRef> text = value->getAsString())
@@ -255,7 +256,7 @@ std::string LayerBuilder::getString(llvm::StringRef key, llvm::StringRef otherwi
 
 std::optional<llvm::SmallVector<int64_t>> LayerBuilder::getIntegers(llvm::StringRef key,
                                                                     int64_t nullValue) {
-  const llvm::json::Value *value = find(key);
+  const llvm::json::Value *value = findSetting(layer, key);
   if (!value)
     return std::nullopt;
   const llvm::json::Array *array = value->getAsArray();
@@ -285,19 +286,19 @@ Value LayerBuilder::bindOperand(Value value) {
 }
 
 const LayerConfig *LayerBuilder::getChild(llvm::StringRef key, std::optional<unsigned> index) {
-  const LayerConfig *child = importer.getChild(layer, path, key, index);
+  const LayerConfig *child = importer.tree.getChild(layer, path, key, index);
   if (!child)
     root.failed = true;
   return child;
 }
 
 mlir::StringAttr LayerBuilder::getPolicyOf(const LayerConfig &other) {
-  return importer.getPolicyOf(other, path);
+  return importer.policies.getName(other, path);
 }
 
 bool LayerBuilder::computesAs(const LayerConfig &other) {
-  return importer.getDecidedPolicy(layer, path).getComputeDType() ==
-         importer.getDecidedPolicy(other, path).getComputeDType();
+  return importer.policies.getDecided(layer, path).getComputeDType() ==
+         importer.policies.getDecided(other, path).getComputeDType();
 }
 
 Value LayerBuilder::getOperandOf(Value argument) const {
@@ -305,8 +306,12 @@ Value LayerBuilder::getOperandOf(Value argument) const {
   return number < root.outer.size() ? Value() : root.variables[number - root.outer.size()];
 }
 
+Value LayerBuilder::declareVariable(const VariableRequest &request) {
+  return importer.variables.getValue({layer, path, scope, group, trainable, location}, request);
+}
+
 Value LayerBuilder::addVariable(const VariableRequest &request) {
-  Value outer = importer.getVariable(*this, request);
+  Value outer = declareVariable(request);
   if (!outer) {
     root.failed = true;
     return {};
@@ -316,26 +321,28 @@ Value LayerBuilder::addVariable(const VariableRequest &request) {
 
 Quantization LayerBuilder::getQuantization(llvm::ArrayRef<QuantizationMode> forms) {
   std::optional<Quantization> decided =
-      importer.decideQuantization(layer, path, forms, /*isWhole=*/&root == this);
+      importer.policies.decideQuantization(layer, path, forms, /*isWhole=*/&root == this);
   if (!decided) {
     root.failed = true;
     return {};
   }
   if (*decided)
-    root.quantization = importer.getDecidedPolicy(layer, path).getQuantizationModeName().str();
+    root.quantization = importer.policies.getDecided(layer, path).getQuantizationModeName().str();
   return *decided;
 }
 
 mpc_rt_dtype_t LayerBuilder::getVariableDType() {
   return llvm::StringSwitch<mpc_rt_dtype_t>(
-             importer.getDecidedPolicy(layer, path).getVariableDType())
+             importer.policies.getDecided(layer, path).getVariableDType())
       .Case("float16", MPC_RT_FLOAT16)
       .Case("bfloat16", MPC_RT_BFLOAT16)
       .Case("float64", MPC_RT_FLOAT64)
       .Default(MPC_RT_FLOAT32);
 }
 
-const std::string *LayerBuilder::findVocabulary() const { return importer.findVocabulary(layer); }
+const std::string *LayerBuilder::findVocabulary() const {
+  return importer.tree.findVocabulary(layer);
+}
 
 void LayerBuilder::updateVariable(Value variable, Value value) { root.updates[variable] = value; }
 
@@ -343,10 +350,10 @@ ScanOp LayerBuilder::finishSteps(ScanBuilder &scan, llvm::ArrayRef<Value> output
   llvm::SmallVector<Value> renewed;
   for (auto &[variable, value] : root.updates)
     if (value.getParentBlock() == scan.getBlock()) {
-      scan.carry(variable, value, !importer.isStateful(getOperandOf(variable)));
+      scan.carry(variable, value, !importer.variables.isStateful(getOperandOf(variable)));
       renewed.push_back(variable);
     }
-  scan.varyRandomness(importer.hasRandomState() ? getRandomState() : Value());
+  scan.varyRandomness(importer.forward.findRandomState() ? getRandomState() : Value());
   ScanOp op = scan.finish({}, outputs);
   for (auto [variable, last] : llvm::zip(renewed, op.getFinals()))
     root.updates[variable] = last;
@@ -357,13 +364,13 @@ bool LayerBuilder::limitIndices(Value indices, int64_t limit) {
   auto argument = llvm::dyn_cast<mlir::BlockArgument>(indices);
   if (!argument || argument.getOwner() != &body || argument.getArgNumber() >= root.outer.size())
     return false;
-  return importer.limitInput(root.outer[argument.getArgNumber()], limit);
+  return importer.forward.limitInput(root.outer[argument.getArgNumber()], limit);
 }
 
-Value LayerBuilder::getRandomState() { return root.bindOperand(importer.getRandomState()); }
+Value LayerBuilder::getRandomState() { return root.bindOperand(importer.forward.getRandomState()); }
 void LayerBuilder::setInferenceOnly(llvm::StringRef what) {
-  importer.noteInferenceOnly(path, what.empty() ? llvm::StringRef(layer.className) : what);
+  importer.report.noteInferenceOnly(path, what.empty() ? llvm::StringRef(layer.className) : what);
 }
-int64_t LayerBuilder::takeRandomStream() { return importer.takeRandomStream(); }
+int64_t LayerBuilder::takeRandomStream() { return importer.forward.takeRandomStream(); }
 
 } // namespace mpc::keras

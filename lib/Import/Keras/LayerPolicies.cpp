@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The policies of layers as far as the import needs them: the file's, which mpc.layer carries, and
 // which layers are imported in a quantized form.
-#include "GraphImporter.h"
+#include "LayerPolicies.h"
 
 #include "mpc/Policy/DTypePolicyMap.h"
 
@@ -9,15 +9,15 @@
 
 namespace mpc::keras {
 
-const DTypePolicy &GraphImporter::getFilePolicy(const LayerConfig &layer, llvm::StringRef path) {
-  std::unique_ptr<DTypePolicy> &decided = filePolicies[&layer];
+const DTypePolicy &LayerPolicies::getStored(const LayerConfig &layer, llvm::StringRef path) {
+  std::unique_ptr<DTypePolicy> &decided = storedOf[&layer];
   if (decided)
     return *decided;
   decided = std::make_unique<DTypePolicy>();
   const llvm::json::Value *value = layer.config.get("dtype");
   // The policy that an importer made for a part of a layer.
   llvm::json::Value made = nullptr;
-  if (mlir::StringAttr known = policies.lookup(&layer)) {
+  if (mlir::StringAttr known = names.lookup(&layer)) {
     made = known.getValue();
     value = &made;
   }
@@ -25,7 +25,7 @@ const DTypePolicy &GraphImporter::getFilePolicy(const LayerConfig &layer, llvm::
     return *decided;
   llvm::Expected<PolicyOrMap> policy = getPolicyOrMap(*value);
   if (!policy) {
-    report(path, llvm::toString(policy.takeError()));
+    report.error(path, llvm::toString(policy.takeError()));
     return *decided;
   }
   if (const auto *map = std::get_if<DTypePolicyMap>(&*policy)) {
@@ -35,7 +35,7 @@ const DTypePolicy &GraphImporter::getFilePolicy(const LayerConfig &layer, llvm::
     if (layer.buildConfig) {
       llvm::Expected<DTypePolicyMap::Hit> hit = map->lookup(layer.name);
       if (!hit)
-        report(path, llvm::toString(hit.takeError()));
+        report.error(path, llvm::toString(hit.takeError()));
       else
         *decided = hit->policy;
     }
@@ -45,13 +45,13 @@ const DTypePolicy &GraphImporter::getFilePolicy(const LayerConfig &layer, llvm::
   return *decided;
 }
 
-mlir::StringAttr GraphImporter::getPolicy(const LayerConfig &layer, llvm::StringRef path) {
-  if (auto known = policies.find(&layer); known != policies.end())
+mlir::StringAttr LayerPolicies::getName(const LayerConfig &layer, llvm::StringRef path) {
+  if (auto known = names.find(&layer); known != names.end())
     return known->second;
   const llvm::json::Value *value = layer.config.get("dtype");
   if (!value || value->kind() == llvm::json::Value::Null)
     return {};
-  const DTypePolicy &policy = getFilePolicy(layer, path);
+  const DTypePolicy &policy = getStored(layer, path);
   std::string text = policy.getName().str();
   // A quantized policy whose source was null in the file has a name that nobody can parse.
   if (policy.isQuantized())
@@ -59,15 +59,15 @@ mlir::StringAttr GraphImporter::getPolicy(const LayerConfig &layer, llvm::String
       llvm::consumeError(named.takeError());
       text = llvm::formatv("{0}", llvm::json::Value(policy.toConfig())).str();
     }
-  return policies[&layer] = builder.getStringAttr(text);
+  return names[&layer] = mlir::StringAttr::get(context, text);
 }
 
-const DTypePolicy &GraphImporter::getDecidedPolicy(const LayerConfig &layer, llvm::StringRef path) {
-  if (!options.policy)
-    return getFilePolicy(layer, path);
-  std::unique_ptr<DTypePolicy> &decided = decidedPolicies[&layer];
+const DTypePolicy &LayerPolicies::getDecided(const LayerConfig &layer, llvm::StringRef path) {
+  if (!option)
+    return getStored(layer, path);
+  std::unique_ptr<DTypePolicy> &decided = decidedOf[&layer];
   if (!decided) {
-    llvm::Expected<PolicySource::Resolved> resolved = options.policy->resolve(path);
+    llvm::Expected<PolicySource::Resolved> resolved = option->resolve(path);
     if (!resolved)
       llvm::consumeError(resolved.takeError()); // mpc-apply-policy reports it
     decided = std::make_unique<DTypePolicy>(resolved ? resolved->policy : DTypePolicy());
@@ -80,11 +80,11 @@ static std::string describe(const DTypePolicy &policy) {
 }
 
 std::optional<Quantization>
-GraphImporter::decideQuantization(const LayerConfig &layer, llvm::StringRef path,
+LayerPolicies::decideQuantization(const LayerConfig &layer, llvm::StringRef path,
                                   llvm::ArrayRef<QuantizationMode> forms, bool isWhole) {
-  const DTypePolicy &file = getFilePolicy(layer, path), &decided = getDecidedPolicy(layer, path);
+  const DTypePolicy &file = getStored(layer, path), &decided = getDecided(layer, path);
   auto fail = [&](const llvm::Twine &message) {
-    report(path, message);
+    report.error(path, message);
     return std::nullopt;
   };
   const bool isStored = file.isQuantized();
@@ -133,20 +133,20 @@ GraphImporter::decideQuantization(const LayerConfig &layer, llvm::StringRef path
   return std::move(*result);
 }
 
-void GraphImporter::markQuantization(LayerOp op, const LayerConfig &layer, llvm::StringRef path,
+void LayerPolicies::markQuantization(LayerOp op, const LayerConfig &layer, llvm::StringRef path,
                                      llvm::StringRef mode) {
-  const DTypePolicy &file = getFilePolicy(layer, path);
+  const DTypePolicy &file = getStored(layer, path);
   if (mode.empty() && file.isQuantized()) {
-    report(path, describe(file) + " quantizes, and a layer of class " + layer.className +
-                     " has no '" + file.getQuantizationModeName() +
-                     "' form; Keras does not run such a model either; give the layer a plain "
-                     "policy");
+    report.error(path, describe(file) + " quantizes, and a layer of class " + layer.className +
+                           " has no '" + file.getQuantizationModeName() +
+                           "' form; Keras does not run such a model either; give the layer a plain "
+                           "policy");
     return;
   }
   if (!mode.empty())
-    op->setAttr(MpcDialect::kQuantizationAttr, builder.getStringAttr(mode));
-  else if (options.policy)
-    op->setAttr(MpcDialect::kQuantizationAttr, builder.getStringAttr("none"));
+    op->setAttr(MpcDialect::kQuantizationAttr, mlir::StringAttr::get(context, mode));
+  else if (option)
+    op->setAttr(MpcDialect::kQuantizationAttr, mlir::StringAttr::get(context, "none"));
 }
 
 } // namespace mpc::keras

@@ -90,7 +90,7 @@ void takeTensor(const ModelVariable &variable, llvm::StringRef dataset, StoredTe
 llvm::Error takeWeights(WeightFile &file, llvm::StringRef fileName, const GraphImporter &importer,
                         ImportedModel &model) {
   std::vector<std::string> datasets;
-  for (const ModelVariable &variable : importer.getVariables())
+  for (const ModelVariable &variable : importer.variables.getAll())
     datasets.push_back(variable.dataset);
   renameLegacyGroups(file, datasets);
   llvm::Error errors = llvm::Error::success();
@@ -103,15 +103,15 @@ llvm::Error takeWeights(WeightFile &file, llvm::StringRef fileName, const GraphI
   llvm::SmallSetVector<const LayerConfig *, 4> secretlyQuantized;
   llvm::SmallVector<std::pair<const ModelVariable *, StoredTensor *>> integers;
   auto findHolder = [&](const LayerConfig *layer) -> const LayerConfig * {
-    const LayerConfig *holder = importer.getContainers(layer).back();
+    const LayerConfig *holder = importer.tree.getContainers(layer).back();
     return holder == layer ? nullptr : holder;
   };
 
   llvm::StringMap<uint64_t> expected; // group to number of variables
-  for (const auto &[layer, group] : importer.getGroups())
+  for (const auto &[layer, group] : importer.tree.getGroups())
     if (!layer->model)
       expected[group] = 0;
-  for (const ModelVariable &variable : importer.getVariables()) {
+  for (const ModelVariable &variable : importer.variables.getAll()) {
     if (variable.stateful || variable.derived)
       continue;
     // The file may hold more before them (SpectralNormalization repeats its layer's kernel).
@@ -141,7 +141,7 @@ llvm::Error takeWeights(WeightFile &file, llvm::StringRef fileName, const GraphI
       takeTensor(*variable, variable->dataset, *tensor, report, model);
   }
   // Keras, too, refuses a layer whose group holds another number of variables.
-  for (const auto &[layer, group] : importer.getGroups()) {
+  for (const auto &[layer, group] : importer.tree.getGroups()) {
     if (layer->model)
       continue;
     const uint64_t count = expected.lookup(group);

@@ -79,7 +79,7 @@ private:
 };
 
 const LayerConfig &CellLoop::getTwin(llvm::StringRef name) {
-  const LayerConfig &twin = importer.getPart(layer, name, [&] {
+  const LayerConfig &twin = importer.tree.getPart(layer, name, [&] {
     LayerConfig made;
     made.className = layer.className;
     made.module = layer.module;
@@ -88,7 +88,7 @@ const LayerConfig &CellLoop::getTwin(llvm::StringRef name) {
     made.config.erase("activity_regularizer"); // counted once, of the layer's results
     return made;
   });
-  importer.placeTwin(layer, twin);
+  importer.tree.placeTwin(layer, twin);
   return twin;
 }
 
@@ -96,25 +96,26 @@ bool CellLoop::importUniform(llvm::ArrayRef<Value> inputs, Values &outputs) {
   Values cast, computed;
   if (!importer.emitLayer(getTwin("cast"), nullptr, path, trainable, inputs, cast, passOn, false))
     return false;
-  if (Value mask = importer.getMask(inputs.front()))
-    importer.setMask(cast.front(), mask);
+  if (Value mask = importer.forward.getMask(inputs.front()))
+    importer.forward.setMask(cast.front(), mask);
   const LayerConfig &loop = getTwin("loop");
-  importer.setPolicyOf(loop, importer.getPolicyOf(*tree.config, tree.path));
+  importer.policies.setName(loop, importer.policies.getName(*tree.config, tree.path));
   if (!importer.emitLayer(loop, node, tree.path, trainable, cast, computed, importRnn, false))
     return false;
   const size_t first = outputs.size();
   if (!importer.emitLayer(layer, nullptr, path, trainable, computed, outputs, passOn, false))
     return false;
   for (auto [result, output] : llvm::zip(computed, llvm::drop_begin(outputs, first)))
-    if (Value mask = importer.getMask(result))
-      importer.setMask(output, mask);
+    if (Value mask = importer.forward.getMask(result))
+      importer.forward.setMask(output, mask);
   return true;
 }
 
 bool CellLoop::describe(const RecurrentCell &cell, CellTree &tree) {
   tree.stateCount = cell.getStateShapes().size();
   for (const auto &[i, inner] : llvm::enumerate(cell.getCells())) {
-    const LayerConfig *config = importer.getChild(*tree.config, tree.path, "cells", unsigned(i));
+    const LayerConfig *config =
+        importer.tree.getChild(*tree.config, tree.path, "cells", unsigned(i));
     if (!config)
       return false;
     tree.cells.push_back({config, join(tree.path, config->name)});
@@ -127,7 +128,7 @@ bool CellLoop::describe(const RecurrentCell &cell, CellTree &tree) {
 bool CellLoop::importCell(const CellTree &tree, bool trains, Value &x,
                           llvm::MutableArrayRef<Value> states) {
   const LayerConfig &config = *tree.config;
-  trains = importer.isTrainable(config, trains);
+  trains = isTrainable(config, trains);
   Values inputs{x}, results;
   llvm::append_range(inputs, states);
   auto compute = [&](LayerBuilder &b) -> Value {
@@ -297,8 +298,8 @@ bool CellLoop::importMixed(llvm::ArrayRef<Value> inputs, Values &outputs) {
           layer, nullptr, path, trainable, resultsOf(loop), outputs,
           [&](LayerBuilder &b) { return castResults(b, twin); }, false))
     return false;
-  if (Value passed = importer.getMask(cast.front()); passed && options->sequences)
-    importer.setMask(outputs[first], passed);
+  if (Value passed = importer.forward.getMask(cast.front()); passed && options->sequences)
+    importer.forward.setMask(outputs[first], passed);
   return true;
 }
 
@@ -309,15 +310,15 @@ std::optional<bool> cellsAgree(GraphImporter &importer, const LayerConfig &stack
   bool agree = true;
   const llvm::json::Array *list = stack.config.getArray("cells");
   for (unsigned i = 0; list && i < list->size(); ++i) {
-    const LayerConfig *cell = importer.getChild(stack, path, "cells", i);
+    const LayerConfig *cell = importer.tree.getChild(stack, path, "cells", i);
     if (!cell)
       return std::nullopt;
     const std::string inside = join(path, cell->name);
     std::optional<bool> below = cellsAgree(importer, *cell, inside, policy);
     if (!below)
       return std::nullopt;
-    agree &= *below && (!importer.getPolicyOf(*cell, inside) ||
-                        importer.getDecidedPolicy(*cell, inside) == policy);
+    agree &= *below && (!importer.policies.getName(*cell, inside) ||
+                        importer.policies.getDecided(*cell, inside) == policy);
   }
   return agree;
 }
@@ -327,13 +328,13 @@ std::optional<bool> cellsAgree(GraphImporter &importer, const LayerConfig &stack
 bool importRnnLayer(GraphImporter &importer, const LayerConfig &layer, const Node *node,
                     llvm::StringRef path, bool trainable, llvm::ArrayRef<Value> inputs,
                     Values &outputs) {
-  const LayerConfig *cell = importer.getChild(layer, path, "cell");
+  const LayerConfig *cell = importer.tree.getChild(layer, path, "cell");
   if (!cell)
     return false;
   const std::string place = join(path, cell->name);
-  const DTypePolicy &own = importer.getDecidedPolicy(layer, path);
+  const DTypePolicy &own = importer.policies.getDecided(layer, path);
   const DTypePolicy &policy =
-      importer.getPolicyOf(*cell, place) ? importer.getDecidedPolicy(*cell, place) : own;
+      importer.policies.getName(*cell, place) ? importer.policies.getDecided(*cell, place) : own;
   std::optional<bool> agree = cellsAgree(importer, *cell, place, policy);
   if (!agree)
     return false;

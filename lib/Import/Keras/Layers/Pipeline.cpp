@@ -15,23 +15,23 @@ bool importPipeline(GraphImporter &importer, const LayerConfig &layer, const Nod
                     llvm::SmallVector<Value> &outputs) {
   const llvm::json::Array *list = layer.config.getArray("layers");
   if (!list || list->empty() || inputs.size() != 1) {
-    importer.report(path, "Pipeline takes one tensor and a list of 'layers', one or more");
+    importer.report.error(path, "Pipeline takes one tensor and a list of 'layers', one or more");
     return false;
   }
   llvm::StringMap<unsigned> used;
   llvm::SmallVector<Value> values(inputs);
   for (unsigned i = 0; i < list->size(); ++i) {
-    const LayerConfig *child = importer.getChild(layer, path, "layers", i);
+    const LayerConfig *child = importer.tree.getChild(layer, path, "layers", i);
     if (!child)
       return false;
     std::string group = "layers/" + snakeCase(child->className);
     if (const unsigned count = used[group]++)
       group += "_" + std::to_string(count);
-    importer.placeChild(layer, *child, group);
+    importer.tree.placeChild(layer, *child, group);
     Node call;
     call.arguments.emplace_back().kind = Argument::Kind::Tensor;
     llvm::SmallVector<Value> results;
-    if (!importer.importPart(*child, call, (path + "/" + child->name).str(), trainable, values,
+    if (!importer.importCall(*child, &call, (path + "/" + child->name).str(), trainable, values,
                              results))
       return false;
     values = std::move(results);

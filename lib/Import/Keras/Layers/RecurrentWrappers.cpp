@@ -66,8 +66,8 @@ size_t BidirectionalCall::assignInputs(const Node &node, llvm::ArrayRef<Value> i
     else if (name == "mask" && count == 1)
       mask = inputs[next];
     else if (count > 0)
-      importer.report(path, "a tensor is passed to Bidirectional as the argument '" + name +
-                                "', which is not supported");
+      importer.report.error(path, "a tensor is passed to Bidirectional as the argument '" + name +
+                                      "', which is not supported");
     next += count;
   };
   unsigned position = 0;
@@ -89,16 +89,17 @@ size_t BidirectionalCall::assignInputs(const Node &node, llvm::ArrayRef<Value> i
 bool BidirectionalCall::readArguments(const Node *node, llvm::ArrayRef<Value> inputs) {
   const size_t count = node ? assignInputs(*node, inputs) : 1;
   if (count != inputs.size()) {
-    importer.report(path, "Bidirectional takes one tensor of sequences");
+    importer.report.error(path, "Bidirectional takes one tensor of sequences");
     return false;
   }
   if (states.size() % 2 != 0) {
-    importer.report(path, "initial_state of Bidirectional must hold the states of both directions");
+    importer.report.error(path,
+                          "initial_state of Bidirectional must hold the states of both directions");
     return false;
   }
   sequences = inputs.front();
   if (!mask && (states.empty() || layer.version.isKeras2()))
-    mask = importer.getMask(sequences);
+    mask = importer.forward.getMask(sequences);
   return true;
 }
 
@@ -106,12 +107,12 @@ bool BidirectionalCall::findDirections() {
   auto adjust = [](LayerConfig &child) {
     child.config["zero_output_for_mask"] = flag(child, "return_sequences");
   };
-  forward = importer.getChild(layer, path, "layer", std::nullopt, adjust);
-  backward = importer.getChild(layer, path, "backward_layer", std::nullopt, adjust);
+  forward = importer.tree.getChild(layer, path, "layer", std::nullopt, adjust);
+  backward = importer.tree.getChild(layer, path, "backward_layer", std::nullopt, adjust);
   if (!forward || !backward)
     return false;
-  importer.placeChild(layer, *forward, "forward_layer");
-  importer.placeChild(layer, *backward, "backward_layer");
+  importer.tree.placeChild(layer, *forward, "forward_layer");
+  importer.tree.placeChild(layer, *backward, "backward_layer");
   return true;
 }
 
@@ -120,7 +121,8 @@ bool BidirectionalCall::checkDirections() {
       flag(*forward, "return_sequences") == flag(*backward, "return_sequences") &&
       flag(*forward, "return_state") == flag(*backward, "return_state"))
     return true;
-  importer.report(path, "the layers of Bidirectional must run in opposite directions and agree in "
+  importer.report.error(path,
+                        "the layers of Bidirectional must run in opposite directions and agree in "
                         "return_sequences and return_state");
   return false;
 }
@@ -138,8 +140,8 @@ bool BidirectionalCall::importDirection(const LayerConfig &child, llvm::ArrayRef
     call.keywords.emplace_back("mask", tensorArgument(1));
     arguments.push_back(mask);
   }
-  return importer.importLayer(child, &call, join(path, child.name),
-                              importer.isTrainable(child, trainable), arguments, results);
+  return importer.importLayer(child, &call, join(path, child.name), isTrainable(child, trainable),
+                              arguments, results);
 }
 
 Value BidirectionalCall::merge(LayerBuilder &b, std::optional<llvm::StringRef> mode) {
@@ -173,11 +175,11 @@ bool BidirectionalCall::mergeResults(Values &outputs) {
           layer, nullptr, path, trainable, pair, merged,
           [&](LayerBuilder &b) { return merge(b, mode); }, /*passesMasksOn=*/false))
     return false;
-  Value passed = mask ? mask : importer.getMask(sequences);
+  Value passed = mask ? mask : importer.forward.getMask(sequences);
   for (Value output : merged) {
     outputs.push_back(output);
     if (flag(*forward, "return_sequences") && passed)
-      importer.setMask(output, passed);
+      importer.forward.setMask(output, passed);
   }
   return true;
 }
@@ -306,14 +308,14 @@ bool importTimeDistributed(GraphImporter &importer, const LayerConfig &layer, co
         llvm::StringRef(child.className).ends_with("BatchNormalization"))
       child.config["axis"] = kLastAxis;
   };
-  const LayerConfig *child = importer.getChild(layer, path, "layer", std::nullopt, adjust);
+  const LayerConfig *child = importer.tree.getChild(layer, path, "layer", std::nullopt, adjust);
   if (!child)
     return false;
-  importer.placeChild(layer, *child, "layer");
+  importer.tree.placeChild(layer, *child, "layer");
   const LayerEntry *entry = child->model ? nullptr : findLayer(*child);
   if (!child->model && !entry) {
-    importer.report(path, "TimeDistributed wraps the layer class '" + child->className +
-                              "', which is not supported");
+    importer.report.error(path, "TimeDistributed wraps the layer class '" + child->className +
+                                    "', which is not supported");
     return false;
   }
   if (entry && entry->import)
@@ -321,18 +323,19 @@ bool importTimeDistributed(GraphImporter &importer, const LayerConfig &layer, co
         layer, node, path, trainable, inputs, outputs,
         [&](LayerBuilder &b) { return importSteps(b, *child, *entry); }, /*passesMasksOn=*/false);
   if (!inputs.empty() && joinsSteps(layer, inputs.front()) && hasBatchStatistics(*child))
-    importer.noteInferenceOnly(path, "TimeDistributed of statistics of all steps together");
+    importer.report.noteInferenceOnly(path, "TimeDistributed of statistics of all steps together");
   // Models, wrappers and composites consist of layers with policies of their own.
   if (inputs.size() != 1 || tensorTypeOf(inputs.front()).getRank() < 3) {
-    importer.report(path, "TimeDistributed of a model takes one tensor of at least 3 dimensions, "
+    importer.report.error(path,
+                          "TimeDistributed of a model takes one tensor of at least 3 dimensions, "
                           "without a mask");
     return false;
   }
   if (!importer.importStepwise(*child, join(path, child->name), trainable, inputs.front(), outputs))
     return false;
-  if (Value mask = importer.getMask(inputs.front()))
+  if (Value mask = importer.forward.getMask(inputs.front()))
     for (Value output : outputs)
-      importer.setMask(output, mask);
+      importer.forward.setMask(output, mask);
   return true;
 }
 

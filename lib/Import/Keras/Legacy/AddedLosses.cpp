@@ -14,10 +14,10 @@ bool importAddedLoss(GraphImporter &importer, const LayerConfig &layer, const No
   outputs.assign(inputs.begin(), inputs.end());
   for (Value term : inputs)
     if (tensorTypeOf(term).getRank() == 0 && mlir::isa<mlir::FloatType>(elementTypeOf(term)))
-      importer.addLossTerm(path, layer.className, term);
+      importer.forward.addLossTerm(path, layer.className, term);
     else
       // Keras adds such a loss to the scalar of the others, which TensorFlow refuses.
-      importer.noteInferenceOnly(
+      importer.report.noteInferenceOnly(
           path, "AddLoss of a tensor that is no floating scalar, such as tf.reduce_mean gives");
   return true;
 }
@@ -29,14 +29,16 @@ bool importAddedMetric(GraphImporter &importer, const LayerConfig &layer, const 
   const std::string name = layer.config.getString("metric_name").value_or("").str();
   const bool isMean = layer.config.getString("aggregation") == llvm::StringRef("mean");
   for (Value values : inputs)
-    if (const bool shown = isMean && !name.empty() && importer.addMetric(path, name, values);
+    if (const bool shown =
+            isMean && !name.empty() && importer.forward.addMetric(path, name, values);
         !shown)
-      importer.warn(path + ": the metric '" + name +
-                    "', which model.add_metric gave the model, is left out: " +
-                    (isMean ? "another one has its name"
-                            : "the file does not say how its values are aggregated") +
-                    "; training and evaluation do not show it; predictions and losses are those of "
-                    "Keras");
+      importer.report.warn(
+          path + ": the metric '" + name +
+          "', which model.add_metric gave the model, is left out: " +
+          (isMean ? "another one has its name"
+                  : "the file does not say how its values are aggregated") +
+          "; training and evaluation do not show it; predictions and losses are those of "
+          "Keras");
   return true;
 }
 

@@ -91,7 +91,7 @@ bool importNamedFunction(GraphImporter &importer, const LayerConfig &layer, cons
   const NamedFunction named(layer.config);
   const TensorFlowFunction *function = named.find();
   if (!function) { // in a wrapper: others are reported before
-    importer.report(path, whyLambdaIsRefused(layer));
+    importer.report.error(path, whyLambdaIsRefused(layer));
     return false;
   }
   const Node call = callOf(layer, inputs.size());

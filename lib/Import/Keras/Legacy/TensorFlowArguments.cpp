@@ -316,7 +316,7 @@ std::string TensorFlowBuilder::getString(llvm::StringRef parameter, llvm::String
 std::optional<SymbolicIntegers> TensorFlowBuilder::toSymbolic(const Argument &argument) const {
   if (argument.kind == Argument::Kind::Tensor) {
     Value value = tensors.lookup(&argument.tensor);
-    return value ? importer.symbolicIntegers.lookup(value) : std::nullopt;
+    return value ? importer.forward.symbolicIntegers.lookup(value) : std::nullopt;
   }
   SymbolicIntegers result;
   if (argument.kind == Argument::Kind::Constant) {

@@ -71,7 +71,7 @@ Value TensorFlowBuilder::cast(Value value, llvm::StringRef dtype) {
     return value;
   const bool isWhole = !mlir::isa<mlir::FloatType>(elementTypeOf(value)) && !element.isInteger(1);
   if (std::optional<SymbolicIntegers> known =
-          isWhole ? importer.symbolicIntegers.lookup(value) : std::nullopt)
+          isWhole ? importer.forward.symbolicIntegers.lookup(value) : std::nullopt)
     return makeIntegers(*known, element);
   return make<CastOp>(mlir::RankedTensorType::get(shapeOf(value), element), value);
 }
@@ -114,7 +114,7 @@ Value TensorFlowBuilder::makeIntegers(const SymbolicIntegers &integers, mlir::Ty
   }
   Value value =
       parts.size() == 1 ? parts.front() : make<ConcatenateOp>(mlir::ValueRange(parts), int64_t(0));
-  importer.symbolicIntegers.record(value, integers);
+  importer.forward.symbolicIntegers.record(value, integers);
   return value;
 }
 

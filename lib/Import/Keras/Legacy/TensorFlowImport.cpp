@@ -78,7 +78,7 @@ namespace {
 /// How often the batch is in the first dimension of a call's tensors: 1 where it is there alone.
 /// Nothing, and an error, where the function cannot take them together.
 std::optional<int64_t> findTimesBatch(TensorFlowBuilder &b, llvm::ArrayRef<Value> tensors) {
-  const SymbolicIntegerTable &table = b.importer.symbolicIntegers;
+  const SymbolicIntegerTable &table = b.importer.forward.symbolicIntegers;
   std::optional<int64_t> times;
   int64_t rank = 0;
   for (Value tensor : tensors)
@@ -124,9 +124,9 @@ std::optional<int64_t> findTimesBatch(TensorFlowBuilder &b, llvm::ArrayRef<Value
 
 } // namespace
 
-bool GraphImporter::importTensorFlow(const LayerConfig &layer, const Node &node,
-                                     llvm::StringRef path, llvm::ArrayRef<Value> tensors,
-                                     Values &outputs) {
+bool importTensorFlow(GraphImporter &importer, const LayerConfig &layer, const Node &node,
+                      llvm::StringRef path, llvm::ArrayRef<Value> tensors,
+                      llvm::SmallVector<Value> &outputs) {
   const Recorded recorded(layer);
   if (!recorded.function)
     return false; // reported before
@@ -135,11 +135,12 @@ bool GraphImporter::importTensorFlow(const LayerConfig &layer, const Node &node,
     std::string why;
     translated = callOfGraphOperation(layer, node, why);
     if (!translated) {
-      report(path, "TensorFlow operation " + recorded.name + " is damaged: " + why);
+      importer.report.error(path, "TensorFlow operation " + recorded.name + " is damaged: " + why);
       return false;
     }
   }
-  TensorFlowBuilder b(*this, builder, mlir::NameLoc::get(builder.getStringAttr(path)),
+  mlir::OpBuilder &builder = importer.forward.builder;
+  TensorFlowBuilder b(importer, builder, mlir::NameLoc::get(builder.getStringAttr(path)),
                       *recorded.function, translated ? *translated : node, tensors);
   const std::optional<int64_t> times = findTimesBatch(b, tensors);
   outputs = {b.hasFailed() ? Value() : recorded.function->import(b)};
@@ -148,12 +149,12 @@ bool GraphImporter::importTensorFlow(const LayerConfig &layer, const Node &node,
   if (times && *times > 1 && names != "reshape" && !names.starts_with("shape|"))
     for (Value output : outputs)
       if (output)
-        symbolicIntegers.setTimesBatch(output, *times);
+        importer.forward.symbolicIntegers.setTimesBatch(output, *times);
   const bool hasOutputs = !b.hasFailed() && b.judgeResults(outputs);
   if (b.hasFailed())
-    report(path, "TensorFlow operation " + recorded.name + ": " + b.getError());
+    importer.report.error(path, "TensorFlow operation " + recorded.name + ": " + b.getError());
   else if (!hasOutputs)
-    report(path, "TensorFlow operation " + recorded.name + " could not be imported");
+    importer.report.error(path, "TensorFlow operation " + recorded.name + " could not be imported");
   return hasOutputs;
 }
 

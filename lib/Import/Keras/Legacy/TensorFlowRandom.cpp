@@ -25,9 +25,10 @@ Value filledWith(T &b, llvm::StringRef parameter, double number) {
 
 void warnOfMean(T &b) {
   const llvm::StringRef path = llvm::cast<mlir::NameLoc>(b.location).getName().getValue();
-  b.importer.warn("'" + path + "' draws random numbers (tf." + b.function.names.split('|').first +
-                  "), in predictions of Keras 2, too; a compiled model draws them in training, and "
-                  "predicts with the mean of the distribution");
+  b.importer.report.warn(
+      "'" + path + "' draws random numbers (tf." + b.function.names.split('|').first +
+      "), in predictions of Keras 2, too; a compiled model draws them in training, and "
+      "predicts with the mean of the distribution");
 }
 
 /// `noise` in training, `mean` in inference.
@@ -37,12 +38,13 @@ Value inTraining(T &b, Value noise, Value mean) {
 }
 
 mlir::IntegerAttr takeStream(T &b) {
-  return b.builder.getI64IntegerAttr(b.importer.takeRandomStream());
+  return b.builder.getI64IntegerAttr(b.importer.forward.takeRandomStream());
 }
 
 Value drawUniform(T &b, Value like, double low, double high) {
-  return b.make<UniformNoiseOp>(like, b.importer.getRandomState(), b.builder.getF64FloatAttr(low),
-                                b.builder.getF64FloatAttr(high), takeStream(b));
+  return b.make<UniformNoiseOp>(like, b.importer.forward.getRandomState(),
+                                b.builder.getF64FloatAttr(low), b.builder.getF64FloatAttr(high),
+                                takeStream(b));
 }
 
 Value normal(T &b) {
@@ -51,7 +53,7 @@ Value normal(T &b) {
   if (!like || b.hasFailed())
     return {};
   return inTraining(b,
-                    b.make<NormalNoiseOp>(like, b.importer.getRandomState(),
+                    b.make<NormalNoiseOp>(like, b.importer.forward.getRandomState(),
                                           b.builder.getF64FloatAttr(mean),
                                           b.builder.getF64FloatAttr(deviation), takeStream(b)),
                     like);
@@ -121,7 +123,7 @@ Value dropout(T &b) {
   if (rate == 0.0)
     return x;
   warnOfMean(b);
-  return b.make<DropoutOp>(x.getType(), x, b.importer.getRandomState(),
+  return b.make<DropoutOp>(x.getType(), x, b.importer.forward.getRandomState(),
                            b.builder.getF64FloatAttr(rate), takeStream(b), noise);
 }
 

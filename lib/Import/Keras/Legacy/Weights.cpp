@@ -64,11 +64,11 @@ std::vector<const ModelVariable *> variablesOf(const LayerConfig &layer,
   const bool isFrozen = !readFlag(layer.config.get("trainable")).value_or(true);
   for (const bool first : {true, false}) {
     const size_t begin = result.size();
-    for (const ModelVariable &variable : importer.getVariables())
+    for (const ModelVariable &variable : importer.variables.getAll())
       // What is quantized on import was trainable in the file.
       if (!variable.stateful && !variable.derived &&
           (isFrozen || variable.ownTrainable || variable.quantizer) == first &&
-          llvm::any_of(importer.getContainers(variable.layer),
+          llvm::any_of(importer.tree.getContainers(variable.layer),
                        [&](const LayerConfig *inner) { return layers.contains(inner); }))
         result.push_back(&variable);
     orderWithinLayers(llvm::MutableArrayRef(result).drop_front(begin));

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The variables of the model: what layers ask for, found again by later calls, and in the end in
-// Keras's order under Keras's paths.
-#include "GraphImporter.h"
+#include "VariableTable.h"
 
 #include "Objects.h"
 
@@ -56,41 +54,32 @@ static InitializerAttr readInitializer(mlir::MLIRContext &context, const llvm::j
 }
 
 /// The dataset of the weight file; empty: none holds the variable.
-std::string GraphImporter::placeInFile(const LayerBuilder &lb, const VariableRequest &request) {
-  auto group = groups.find(&lb.layer);
-  if (group == groups.end() || request.stateful || request.derived)
+std::string VariableTable::placeInFile(const VariableOwner &owner,
+                                       const VariableRequest &request) const {
+  const std::string *group = tree.findGroup(owner.layer);
+  if (!group || request.stateful || request.derived)
     return "";
   std::string number = request.nameInFile.str();
   if (number.empty())
     number = std::to_string(request.firstInFile +
-                            llvm::count_if(variablesOf.lookup(&lb.layer),
+                            llvm::count_if(variablesOf.lookup(&owner.layer),
                                            [&](unsigned own) { return !variables[own].derived; }));
-  return group->second + (lb.group.empty() ? "" : "/" + lb.group) + "/vars/" + number;
+  return *group + (owner.group.empty() ? "" : "/" + owner.group.str()) + "/vars/" + number;
 }
 
-/// An initializer, regularizer or constraint of the model's author. Where the file has the weights
-/// a prediction needs none; without it the layer cannot be trained as it was (`onlyTraining`).
-void GraphImporter::leaveOut(const LayerConfig &layer, llvm::StringRef path,
-                             const llvm::Twine &message, bool onlyTraining) {
-  if (!options.readWeights)
-    return report(path, message);
-  warn(path + ": " + message + "; it is left out, and the weights are the file's");
-  if (onlyTraining)
-    noteInferenceOnly(path, layer.className);
-}
-
-ModelVariable GraphImporter::makeVariable(const LayerBuilder &lb, const VariableRequest &request,
-                                          mlir::RankedTensorType type) {
-  auto complain = [&](const llvm::Twine &message) { report(lb.path, message); };
+ModelVariable VariableTable::make(const VariableOwner &owner, const VariableRequest &request,
+                                  mlir::RankedTensorType type) const {
+  mlir::MLIRContext &context = *owner.location.getContext();
+  auto complain = [&](const llvm::Twine &message) { report.error(owner.path, message); };
   ModelVariable variable;
-  variable.layer = &lb.layer;
-  variable.layerPath = lb.path;
-  variable.name = join(llvm::StringRef(lb.scope), request.name);
-  variable.dataset = placeInFile(lb, request);
+  variable.layer = &owner.layer;
+  variable.layerPath = owner.path;
+  variable.name = join(owner.scope, request.name);
+  variable.dataset = placeInFile(owner, request);
   variable.type = type;
   if (mlir::isa_and_nonnull<mlir::FloatType>(request.ownType))
     variable.ownType = request.ownType;
-  variable.ownTrainable = lb.trainable && request.trainable && !request.frozen;
+  variable.ownTrainable = owner.trainable && request.trainable && !request.frozen;
   variable.trainable = variable.ownTrainable && modelIsTrainable;
   variable.group = request.overwrite || request.firstInFile ? 0 : request.trainable ? 1 : 2;
   variable.autocast = request.autocast;
@@ -100,12 +89,12 @@ ModelVariable GraphImporter::makeVariable(const LayerBuilder &lb, const Variable
   variable.unnamed = request.unnamed;
   variable.quantizer = request.quantizer;
   variable.merge = request.merge;
-  const llvm::json::Object &config = lb.layer.config;
+  const llvm::json::Object &config = owner.layer.config;
   const auto leaveOutStart = [&](const llvm::Twine &message) {
-    leaveOut(lb.layer, lb.path, message, /*onlyTraining=*/false);
+    report.leaveOut(owner.layer, owner.path, message, /*onlyTraining=*/false);
   };
   const auto leaveOutTerm = [&](const llvm::Twine &message) {
-    leaveOut(lb.layer, lb.path, message, /*onlyTraining=*/variable.trainable);
+    report.leaveOut(owner.layer, owner.path, message, /*onlyTraining=*/variable.trainable);
   };
   variable.initializer = readInitializer(context, config, request, complain, leaveOutStart);
   if (!variable.initializer)
@@ -123,28 +112,31 @@ ModelVariable GraphImporter::makeVariable(const LayerBuilder &lb, const Variable
   return variable;
 }
 
-Value GraphImporter::getVariable(const LayerBuilder &lb, const VariableRequest &request) {
+Value VariableTable::getValue(const VariableOwner &owner, const VariableRequest &request) {
+  mlir::Builder &builder = forward.builder;
   mlir::Type element = builder.getF32Type();
   if (request.counter)
     element = builder.getI64Type();
   else if (mlir::isa_and_nonnull<mlir::IntegerType>(request.ownType))
     element = request.ownType;
   auto type = mlir::RankedTensorType::get(request.shape, element);
-  const std::string name = join(llvm::StringRef(lb.scope), request.name);
-  llvm::SmallVector<unsigned, 2> &own = variablesOf[&lb.layer];
+  const std::string name = join(owner.scope, request.name);
+  llvm::SmallVector<unsigned, 2> &own = variablesOf[&owner.layer];
   for (unsigned number : own)
     if (variables[number].name == name) {
       if (variables[number].type == type)
         return variables[number].getCurrent();
-      report(lb.path, "two calls of the layer need different shapes of '" + request.name + "'");
+      report.error(owner.path,
+                   "two calls of the layer need different shapes of '" + request.name + "'");
       return {};
     }
   if (!hasBoundedSize(request.shape)) {
-    report(lb.path, "the variable '" + request.name + "' has a shape of more than 2^40 elements");
+    report.error(owner.path,
+                 "the variable '" + request.name + "' has a shape of more than 2^40 elements");
     return {};
   }
-  ModelVariable variable = makeVariable(lb, request, type);
-  variable.argument = body->addArgument(type, lb.location);
+  ModelVariable variable = make(owner, request, type);
+  variable.argument = forward.addVariable(type, owner.location);
   variable.made = unsigned(own.size());
   own.push_back(unsigned(variables.size()));
   variables.push_back(std::move(variable));
@@ -153,7 +145,7 @@ Value GraphImporter::getVariable(const LayerBuilder &lb, const VariableRequest &
 
 // ---- What is there already ----------------------------------------------------------------------
 
-Value GraphImporter::findVariable(const LayerConfig &layer, llvm::StringRef name) const {
+Value VariableTable::findValue(const LayerConfig &layer, llvm::StringRef name) const {
   auto own = variablesOf.find(&layer);
   if (own == variablesOf.end())
     return {};
@@ -163,24 +155,24 @@ Value GraphImporter::findVariable(const LayerConfig &layer, llvm::StringRef name
   return {};
 }
 
-void GraphImporter::setUpdate(Value current, Value update) {
+void VariableTable::setUpdate(Value current, Value update) {
   for (ModelVariable &variable : variables)
     if (variable.argument == current || llvm::is_contained(variable.updates, current))
       variable.updates.push_back(update);
 }
 
-void GraphImporter::listFirst(Value current, const LayerConfig &wrapper) {
-  auto group = groups.find(&wrapper);
-  if (group == groups.end())
+void VariableTable::listFirst(Value current, const LayerConfig &wrapper) {
+  const std::string *group = tree.findGroup(wrapper);
+  if (!group)
     return;
   for (ModelVariable &variable : variables)
     if (variable.getCurrent() == current) {
-      variable.copy = group->second + "/vars/0";
+      variable.copy = *group + "/vars/0";
       variable.group = 0;
     }
 }
 
-bool GraphImporter::isStateful(Value current) const {
+bool VariableTable::isStateful(Value current) const {
   return llvm::any_of(variables, [&](const ModelVariable &variable) {
     return variable.stateful && variable.getCurrent() == current;
   });
@@ -188,11 +180,16 @@ bool GraphImporter::isStateful(Value current) const {
 
 // ---- Order and paths ----------------------------------------------------------------------------
 
+void VariableTable::finish() {
+  sort();
+  name();
+}
+
 /// Model.variables; those of one group stay in the order in which they were made.
-void GraphImporter::sortVariables() {
-  std::multimap<std::pair<Place, unsigned>, ModelVariable> ordered;
+void VariableTable::sort() {
+  std::multimap<std::pair<LayerTree::Place, unsigned>, ModelVariable> ordered;
   for (ModelVariable &variable : variables)
-    ordered.emplace(std::make_pair(order.lookup(variable.layer), variable.group),
+    ordered.emplace(std::make_pair(tree.getPlace(*variable.layer), variable.group),
                     std::move(variable));
   variables.clear();
   for (auto &[place, variable] : ordered)
@@ -201,7 +198,7 @@ void GraphImporter::sortVariables() {
 
 /// Keras's path is the layer's own name and the variable's, whatever the containers; two layers of
 /// one name in different containers would collide, so the later gets its containers, too.
-void GraphImporter::nameVariables() {
+void VariableTable::name() {
   llvm::StringSet<> taken;
   unsigned unnamed = 0;
   for (ModelVariable &variable : variables) {
@@ -224,7 +221,7 @@ void GraphImporter::nameVariables() {
 }
 
 /// The paths of what belongs to a quantized kernel, or to one with LoRA's factors.
-void GraphImporter::nameParts(ModelVariable &kernel) {
+void VariableTable::nameParts(ModelVariable &kernel) {
   for (const ModelVariable &other : variables) {
     if (other.layer != kernel.layer)
       continue;
@@ -238,6 +235,20 @@ void GraphImporter::nameParts(ModelVariable &kernel) {
       kernel.firstFactorPath = other.path;
     else if (other.name == "lora_" + kernel.name + "_b")
       kernel.secondFactorPath = other.path;
+  }
+}
+
+void VariableTable::declare(mlir::OpBuilder &builder) const {
+  for (const ModelVariable &variable : variables) {
+    VariableOp op = VariableOp::create(
+        builder, variable.argument.getLoc(), variable.path, variable.type,
+        variable.trainable ? VariableRole::Trainable : VariableRole::NonTrainable,
+        builder.getStringAttr(variable.layerPath), variable.initializer, variable.regularizer,
+        variable.constraint, variable.autocast, mlir::FlatSymbolRefAttr());
+    if (variable.ownType)
+      op->setAttr(MpcDialect::kOwnTypeAttr, mlir::TypeAttr::get(variable.ownType));
+    if (variable.overwrite && variable.trainable)
+      op->setAttr(MpcDialect::kOverwriteAttr, builder.getUnitAttr());
   }
 }
 

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// @forward while layers are imported into it: its arguments as they are asked for, what values
+// carry along (masks, known integers), the terms of the loss, the random state; in the end its
+// signature.
+#ifndef MPC_LIB_IMPORT_KERAS_FORWARDFUNCTION_H
+#define MPC_LIB_IMPORT_KERAS_FORWARDFUNCTION_H
+
+#include "Legacy/SymbolicIntegers.h"
+#include "dialects/mpc/IR/Mpc.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+#include <string>
+#include <vector>
+
+namespace mpc::keras {
+
+class VariableTable;
+
+/// What no policy decides: the dtype of an Input, loss terms. mpc-apply-policy leaves it alone.
+PrecisionAttr makePrecision(mlir::Type compute, llvm::StringRef rule);
+
+class ForwardFunction {
+public:
+  ForwardFunction(mlir::MLIRContext &context, llvm::StringRef fileName, llvm::StringRef moduleName);
+
+  // ---- Arguments ------------------------------------------------------------------------------
+
+  /// A model input behind those that there are.
+  mlir::Value addInput(llvm::StringRef name, mlir::RankedTensorType type, mlir::Location place);
+  llvm::ArrayRef<std::string> getInputNames() const { return inputNames; }
+  /// Bounds the numbers of a model input; of other values nothing is checked, and this is false.
+  bool limitInput(mlir::Value input, int64_t limit);
+  mlir::BlockArgument addVariable(mlir::RankedTensorType type, mlir::Location place) {
+    return body->addArgument(type, place);
+  }
+  /// The model's Philox state; the first use declares it.
+  mlir::Value getRandomState();
+  /// Null where nothing uses it.
+  mlir::Value findRandomState() const { return randomState; }
+  int64_t takeRandomStream() { return randomStreams++; }
+
+  // ---- Values ---------------------------------------------------------------------------------
+
+  /// The mask (i1) that a value carries, Keras's `_keras_mask`; null without one.
+  mlir::Value getMask(mlir::Value value) const { return masks.lookup(value); }
+  void setMask(mlir::Value value, mlir::Value mask) { masks[value] = mask; }
+  /// Training adds a scalar to the loss, which `compute` makes in float32 of `input`, in a
+  /// layer of its own; without `compute` the input itself.
+  void addLossTerm(
+      llvm::StringRef path, llvm::StringRef kind, mlir::Value input,
+      llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Location, mlir::Value)> compute = {});
+
+  /// Training and evaluation report the mean of all elements of `input` under `name`, of which a
+  /// layer that is called twice has one. False where another layer has the name.
+  bool addMetric(llvm::StringRef path, llvm::StringRef name, mlir::Value input);
+
+  /// Gives the function its arguments in their order, its results and the module its variables.
+  mlir::OwningOpRef<mlir::ModuleOp> finish(VariableTable &variables,
+                                           llvm::ArrayRef<mlir::Value> outputs);
+
+  mlir::OpBuilder builder;       ///< at the end of the body
+  const mlir::Location location; ///< of what belongs to no layer
+  llvm::SmallVector<mlir::Value> lossTerms;
+  struct AddedMetric {
+    std::string path, name;
+    mlir::Value values;
+  };
+  std::vector<AddedMetric> addedMetrics;
+  /// What TensorFlow's functions of shapes gave.
+  SymbolicIntegerTable symbolicIntegers;
+
+private:
+  // The steps of finish.
+  class Results;
+  void addResults(Results &results, const VariableTable &variables,
+                  llvm::ArrayRef<mlir::Value> outputs);
+  void sortArguments(VariableTable &variables);
+  void nameArguments(const VariableTable &variables);
+  void declareRandomState();
+
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  mlir::func::FuncOp function;
+  mlir::Block *body;
+  llvm::SmallVector<std::string> inputNames;
+  llvm::DenseMap<mlir::Value, int64_t> indexLimits; ///< of inputs
+  llvm::DenseMap<mlir::Value, mlir::Value> masks;
+  mlir::BlockArgument randomState;
+  int64_t randomStreams = 0;
+};
+
+} // namespace mpc::keras
+
+#endif
