@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mpc-group-rows: chains of structured ops that depend row by row.
-#include "RowGroup.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
+#include "lib/Buffers/RowGroup.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/IR/Remarks.h"
 #include "mpc/Analysis/EntryRole.h"

@@ -3,8 +3,8 @@
 //
 // On buffers, because what overwrites what is settled there: of each part and of the whole only
 // the positions in a block are compared, once per use.
-#include "StridedBuffer.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
+#include "lib/Buffers/StridedBuffer.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mpc/Analysis/BatchExtent.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mpc-parallelize-rows: loops over time that threads share by rows.
-#include "RowLoop.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
+#include "lib/Buffers/RowLoop.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Remarks.h"
 #include "mpc/Analysis/EntryRole.h"

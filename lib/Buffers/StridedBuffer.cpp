@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Types of views, and who takes them.
-#include "StridedBuffer.h"
+#include "lib/Buffers/StridedBuffer.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 

@@ -2,7 +2,7 @@
 //
 // Keras's DTypePolicyMap: filling, lookup by layer path, serialisation.
 #include "mpc/Policy/DTypePolicyMap.h"
-#include "PythonRepr.h"
+#include "lib/Policy/PythonRepr.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mpc;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A walk over the characters of JSON text.
-#include "JsonText.h"
+#include "lib/Policy/JsonText.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mpc;

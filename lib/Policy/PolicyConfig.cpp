@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // keras.dtype_policies.get and deserialize for JSON values as model files hold them.
-#include "PythonRepr.h"
+#include "lib/Policy/PythonRepr.h"
 #include "mpc/Policy/DTypePolicyMap.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSwitch.h"

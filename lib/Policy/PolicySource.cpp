@@ -2,7 +2,7 @@
 //
 // The --policy option.
 #include "mpc/Policy/PolicySource.h"
-#include "JsonText.h"
+#include "lib/Policy/JsonText.h"
 #include "mpc/Support/InputFile.h"
 #include "llvm/Support/FileSystem.h"
 

@@ -3,7 +3,7 @@
 // Python's regular expressions as people write them in keys, checked and spelled for PCRE2. Both
 // languages mean the same by most of the syntax, which is copied; what they read differently is
 // rewritten, and what is left is refused by name.
-#include "PythonRepr.h"
+#include "lib/Policy/PythonRepr.h"
 #include "mpc/Policy/PathPattern.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "AttentionMatch.h"
+#include "lib/Transforms/AttentionMatch.h"
 #include "mlir/IR/Matchers.h"
 
 #include <cmath>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Contractions behind reshapes, and elementwise ops.
-#include "ContractedMatrix.h"
-#include "Fusion.h"
+#include "lib/Transforms/ContractedMatrix.h"
+#include "lib/Transforms/Fusion.h"
 
 using namespace mlir;
 using namespace mpc;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Products of a training step no longer say which of their dimensions was whose; the extents of the
 // layer's variables do, forward and backward.
-#include "DimensionNames.h"
+#include "lib/Transforms/DimensionNames.h"
 #include "mpc/Analysis/LayerPath.h"
 
 #include "llvm/ADT/STLExtras.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mpc-form-attention: softmax of products of queries and keys, times values, as one op.
-#include "AttentionMatch.h"
-#include "Fusion.h"
+#include "lib/Transforms/AttentionMatch.h"
+#include "lib/Transforms/Fusion.h"
 #include "mpc/Transforms/Passes.h"
 
 namespace mpc {

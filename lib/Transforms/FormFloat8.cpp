@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mpc-form-float8: contractions of numbers that float8 holds as contractions of float8, with the
 // scales behind the sums.
-#include "Fusion.h"
 #include "dialects/mpc/IR/Float8.h"
 #include "dialects/mpc/IR/ShortSums.h"
+#include "lib/Transforms/Fusion.h"
 #include "mpc/Transforms/Passes.h"
 #include "llvm/ADT/DenseMap.h"
 

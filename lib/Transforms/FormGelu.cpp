@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mpc-form-gelu: gelu of what a contraction gives, as one op.
-#include "Fusion.h"
 #include "dialects/mpc/IR/Gelu.h"
+#include "lib/Transforms/Fusion.h"
 #include "mlir/IR/Matchers.h"
 #include "mpc/Transforms/Passes.h"
 

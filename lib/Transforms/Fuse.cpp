@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mpc-fuse: groups that become one library call or one kernel.
-#include "Fusion.h"
+#include "lib/Transforms/Fusion.h"
 #include "mpc/Analysis/EntryRole.h"
 #include "mpc/Transforms/Passes.h"
 

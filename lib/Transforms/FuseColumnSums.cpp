@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mpc-fuse-column-sums: the gradient of a bias in the contraction that makes the gradient of the
 // weights, which reads the same cotangent.
-#include "ContractedMatrix.h"
-#include "Fusion.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
+#include "lib/Transforms/ContractedMatrix.h"
+#include "lib/Transforms/Fusion.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Softmax and the logarithm that follows it, alone or on the way into a cross-entropy, in logit
 // form.
-#include "Fusion.h"
+#include "lib/Transforms/Fusion.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Bias and relu in the epilogue of a contraction or convolution. These ops define their epilogue as
 // the roundings of the separate ops, so that the result is the same bit for bit.
-#include "Fusion.h"
+#include "lib/Transforms/Fusion.h"
 
 using namespace mlir;
 using namespace mpc;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mpc-fuse-finite-test: the test whether a gradient is finite, in the contraction that produces it.
-#include "Fusion.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
+#include "lib/Transforms/Fusion.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mpc-fuse-gelu: gelu in the contraction that gives its argument, its derivative in the one that
 // gives the cotangent.
-#include "ContractedMatrix.h"
-#include "Fusion.h"
 #include "dialects/mpc/IR/Gelu.h"
+#include "lib/Transforms/ContractedMatrix.h"
+#include "lib/Transforms/Fusion.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"

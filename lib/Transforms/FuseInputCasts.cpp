@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mpc-fuse-input-casts: contractions round the inputs of the model that they multiply.
-#include "Fusion.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
+#include "lib/Transforms/Fusion.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"

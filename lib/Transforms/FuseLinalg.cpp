@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mpc-fuse-linalg: chains of elementwise ops as one kernel each, decided by the work and the memory
 // traffic that a merge costs.
-#include "Fusion.h"
-#include "MergeKernels.h"
+#include "lib/Transforms/Fusion.h"
+#include "lib/Transforms/MergeKernels.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"

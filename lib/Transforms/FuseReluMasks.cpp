@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mpc-fuse-relu-masks: the derivative of relu in the contraction that produces the cotangent, by
 // bits that the contraction with the relu leaves.
-#include "ContractedMatrix.h"
-#include "Fusion.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
+#include "lib/Transforms/ContractedMatrix.h"
+#include "lib/Transforms/Fusion.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"

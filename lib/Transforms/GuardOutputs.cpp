@@ -2,7 +2,7 @@
 //
 // mpc-guard-outputs: what leaves the model is float32. It runs before autodiff, so that the
 // gradient starts in float32 too.
-#include "LossBoundary.h"
+#include "lib/Transforms/LossBoundary.h"
 #include "mlir/IR/Remarks.h"
 #include "mpc/Transforms/Passes.h"
 

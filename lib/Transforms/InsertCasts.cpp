@@ -2,8 +2,8 @@
 //
 // mpc-insert-casts: Keras's autocast as explicit casts, and the end of layers. Functions are
 // rebuilt op by op in their order: operands are already final, so the types follow from them.
-#include "LossBoundary.h"
 #include "dialects/mpc/IR/AddedMetric.h"
+#include "lib/Transforms/LossBoundary.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
 #include "mpc/Transforms/Passes.h"

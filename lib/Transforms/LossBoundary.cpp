@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The border between @forward and @loss.
-#include "LossBoundary.h"
+#include "lib/Transforms/LossBoundary.h"
 
 using namespace mlir;
 using namespace mpc;

@@ -2,10 +2,10 @@
 // mpc-pad-dims: dimensions of contractions as multiples of what matrix units want. Zeros on both
 // sides of the contracted dimensions add nothing to the sums; padded results are sliced off at
 // once. Products of integers also get the right operand in the one order that cuBLASLt takes.
-#include "DimensionNames.h"
-#include "Fusion.h"
 #include "dialects/mpc/IR/Float8.h"
 #include "dialects/mpc/IR/ShortSums.h"
+#include "lib/Transforms/DimensionNames.h"
+#include "lib/Transforms/Fusion.h"
 #include "mpc/Analysis/EntryRole.h"
 #include "mpc/Transforms/Passes.h"
 

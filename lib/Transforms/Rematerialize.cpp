@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mpc-rematerialize: what the forward pass would keep for one kernel of the backward pass is
 // computed again there, where that keeps less.
-#include "Fusion.h"
-#include "MergeKernels.h"
+#include "lib/Transforms/Fusion.h"
+#include "lib/Transforms/MergeKernels.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // mpc-verify-casts: the exit contract of the phase `casts`.
-#include "LossBoundary.h"
+#include "lib/Transforms/LossBoundary.h"
 #include "mpc/Analysis/GraphContract.h"
 #include "mpc/Transforms/Passes.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The pass: transcendental functions of float32 become arithmetic, so that LLVM vectorises the
 // loops around them.
-#include "Functions.h"
+#include "lib/Conversion/ExpandMath/Functions.h"
 #include "mpc/Conversion/Passes.h"
 #include "llvm/ADT/TypeSwitch.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // exp, expm1, tanh, erf. e^x = 2^n e^r with n = round(x / ln 2), as in Cephes (S. Moshier,
 // expf.c); coefficients: scripts/fit-math-polynomials.py.
-#include "Functions.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
+#include "lib/Conversion/ExpandMath/Functions.h"
 
 #include <limits>
 

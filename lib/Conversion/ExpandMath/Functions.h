@@ -7,7 +7,7 @@
 #ifndef MPC_LIB_CONVERSION_EXPANDMATH_FUNCTIONS_H
 #define MPC_LIB_CONVERSION_EXPANDMATH_FUNCTIONS_H
 
-#include "Scalar32.h"
+#include "lib/Conversion/ExpandMath/Scalar32.h"
 
 namespace mpc {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // log and log1p. log(x) = n ln 2 + log(1 + f) with 1 + f in [sqrt(1/2), sqrt(2)), as in Cephes
 // (S. Moshier, logf.c); coefficients: scripts/fit-math-polynomials.py.
-#include "Functions.h"
+#include "lib/Conversion/ExpandMath/Functions.h"
 #include <limits>
 
 using namespace mpc;

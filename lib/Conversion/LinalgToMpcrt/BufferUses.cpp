@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Ranges are linear in the batch: one lies before another for every batch when it does for none and
 // for each further sample.
-#include "BufferUses.h"
+#include "lib/Conversion/LinalgToMpcrt/BufferUses.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The pass: results that kernels consume have no memory, and the arena closes up.
-#include "BufferUses.h"
+#include "lib/Conversion/LinalgToMpcrt/BufferUses.h"
 #include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Remarks.h"

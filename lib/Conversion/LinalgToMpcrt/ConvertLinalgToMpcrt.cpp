@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The pass: every structured op of every entry, in order.
-#include "KernelOutliner.h"
-#include "ScatterKernel.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
+#include "lib/Conversion/LinalgToMpcrt/KernelOutliner.h"
+#include "lib/Conversion/LinalgToMpcrt/ScatterKernel.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

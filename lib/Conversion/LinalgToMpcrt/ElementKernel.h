@@ -3,7 +3,7 @@
 #ifndef MPC_LIB_CONVERSION_LINALGTOMPCRT_ELEMENTKERNEL_H
 #define MPC_LIB_CONVERSION_LINALGTOMPCRT_ELEMENTKERNEL_H
 
-#include "BufferUses.h"
+#include "lib/Conversion/LinalgToMpcrt/BufferUses.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace mpc {

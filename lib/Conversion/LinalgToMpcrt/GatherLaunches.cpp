@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The pass: launches between two library calls go before the first one or behind the second one
 // when nothing they touch is its, so that a GPU runs more of them as one.
-#include "BufferUses.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
+#include "lib/Conversion/LinalgToMpcrt/BufferUses.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"

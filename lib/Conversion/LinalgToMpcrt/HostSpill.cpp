@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The new slots have fixed sizes; they come first because only there no multiple of the batch is
 // before them, which may be no multiple of the alignment.
-#include "HostSpill.h"
+#include "lib/Conversion/LinalgToMpcrt/HostSpill.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
 #include "mpc/Analysis/BatchExtent.h"
 #include "llvm/Support/MathExtras.h"

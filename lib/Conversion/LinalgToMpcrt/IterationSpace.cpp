@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The choice of the split.
-#include "IterationSpace.h"
+#include "lib/Conversion/LinalgToMpcrt/IterationSpace.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mpc/Analysis/LoopExtent.h"

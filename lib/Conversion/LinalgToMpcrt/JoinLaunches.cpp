@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The pass: launches between two library calls that are independent of each other become one fork.
-#include "BufferUses.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
+#include "lib/Conversion/LinalgToMpcrt/BufferUses.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/Remarks.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Kernel functions: arguments, iteration bounds, loops.
-#include "KernelOutliner.h"
+#include "lib/Conversion/LinalgToMpcrt/KernelOutliner.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"

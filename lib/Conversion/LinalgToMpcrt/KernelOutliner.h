@@ -3,8 +3,8 @@
 #ifndef MPC_LIB_CONVERSION_LINALGTOMPCRT_KERNELOUTLINER_H
 #define MPC_LIB_CONVERSION_LINALGTOMPCRT_KERNELOUTLINER_H
 
-#include "LoopEmitter.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
+#include "lib/Conversion/LinalgToMpcrt/LoopEmitter.h"
 #include "llvm/ADT/StringSet.h"
 
 namespace mpc {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Each input is loaded as soon as the loops that it depends on have an index, so that what is the
 // same for a whole inner loop is loaded once; no alias analysis could move it there later.
-#include "LoopEmitter.h"
+#include "lib/Conversion/LinalgToMpcrt/LoopEmitter.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
 #include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

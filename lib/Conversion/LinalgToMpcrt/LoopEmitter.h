@@ -3,7 +3,7 @@
 #ifndef MPC_LIB_CONVERSION_LINALGTOMPCRT_LOOPEMITTER_H
 #define MPC_LIB_CONVERSION_LINALGTOMPCRT_LOOPEMITTER_H
 
-#include "IterationSpace.h"
+#include "lib/Conversion/LinalgToMpcrt/IterationSpace.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SmallBitVector.h"
 

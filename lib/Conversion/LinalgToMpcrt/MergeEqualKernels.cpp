@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Equal kernels of a module, of several entries or of several layers, become one function.
-#include "KernelOutliner.h"
+#include "lib/Conversion/LinalgToMpcrt/KernelOutliner.h"
 
 using namespace mlir;
 using namespace mpc;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The pass: entries keep addresses, launches and library calls; what touches a buffer is a kernel.
-#include "HostSpill.h"
-#include "KernelOutliner.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
+#include "lib/Conversion/LinalgToMpcrt/HostSpill.h"
+#include "lib/Conversion/LinalgToMpcrt/KernelOutliner.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Sums that threads share: on a GPU many, on a CPU those of few columns. The split does not depend
 // on the grid or on the number of threads, so that results do not either.
-#include "KernelOutliner.h"
+#include "lib/Conversion/LinalgToMpcrt/KernelOutliner.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

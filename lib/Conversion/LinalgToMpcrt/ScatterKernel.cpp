@@ -2,7 +2,7 @@
 // The loops of mpcrt.scatter_add. Each iteration of the launch owns some columns of one outer
 // position and adds all rows to them in order, so no two iterations write one number and the sums
 // do not depend on the number of threads.
-#include "ScatterKernel.h"
+#include "lib/Conversion/LinalgToMpcrt/ScatterKernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

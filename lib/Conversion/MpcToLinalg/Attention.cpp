@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Attention and its derivative: library calls, as they stand.
-#include "Generic.h"
-#include "Patterns.h"
-#include "Philox.h"
 #include "dialects/mpc/IR/Mpc.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
+#include "lib/Conversion/MpcToLinalg/Generic.h"
+#include "lib/Conversion/MpcToLinalg/Patterns.h"
+#include "lib/Conversion/MpcToLinalg/Philox.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mpc/Analysis/LayerPath.h"
 

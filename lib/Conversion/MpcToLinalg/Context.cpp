@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Ops that have done their work before the phase tensors: their value is an operand.
-#include "Patterns.h"
 #include "dialects/mpc/IR/Mpc.h"
+#include "lib/Conversion/MpcToLinalg/Patterns.h"
 
 using namespace mlir;
 using namespace mpc;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Contractions: every one becomes a matrix product or a batch of them, between reshapes.
-#include "Generic.h"
-#include "NarrowWeights.h"
-#include "Patterns.h"
 #include "dialects/mpc/IR/Mpc.h"
 #include "dialects/mpc/IR/ShortSums.h"
 #include "dialects/mpc/IR/SumOfProducts.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
+#include "lib/Conversion/MpcToLinalg/Generic.h"
+#include "lib/Conversion/MpcToLinalg/NarrowWeights.h"
+#include "lib/Conversion/MpcToLinalg/Patterns.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mpc/Analysis/LayerPath.h"
 

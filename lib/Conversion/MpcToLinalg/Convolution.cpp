@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The convolution and its adjoints: library calls, as they stand.
-#include "Generic.h"
-#include "Patterns.h"
 #include "dialects/mpc/IR/Mpc.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
+#include "lib/Conversion/MpcToLinalg/Generic.h"
+#include "lib/Conversion/MpcToLinalg/Patterns.h"
 #include "mpc/Analysis/LayerPath.h"
 
 using namespace mlir;

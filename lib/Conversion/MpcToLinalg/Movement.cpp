@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Constants and ops that move elements: views where there is one, else a copy into a destination.
-#include "Generic.h"
-#include "Patterns.h"
-#include "Scalar.h"
 #include "dialects/mpc/IR/Mpc.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
+#include "lib/Conversion/MpcToLinalg/Generic.h"
+#include "lib/Conversion/MpcToLinalg/Patterns.h"
+#include "lib/Conversion/MpcToLinalg/Scalar.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/ReshapeOpsUtils.h"

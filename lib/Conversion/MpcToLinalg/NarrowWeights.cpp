@@ -2,7 +2,7 @@
 // Contractions whose right operand is a variable of integers, cast or scaled in blocks: the library
 // reads the integers themselves, a quarter or an eighth of the bytes, and converts them in
 // registers.
-#include "NarrowWeights.h"
+#include "lib/Conversion/MpcToLinalg/NarrowWeights.h"
 #include "dialects/mpc/IR/Mpc.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
 

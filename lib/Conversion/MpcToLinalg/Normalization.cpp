@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mpc.moments as two reductions: the mean first, then the squares around it. One pass over sums of
 // squares would lose the variance of values far from zero to cancellation.
-#include "Patterns.h"
 #include "dialects/mpc/IR/Mpc.h"
+#include "lib/Conversion/MpcToLinalg/Patterns.h"
 
 using namespace mlir;
 using namespace mpc;

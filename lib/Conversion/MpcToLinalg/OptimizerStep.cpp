@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The optimizer step of one variable as one pass over memory: unscale, update, predicate and shadow
 // copies in a single linalg.generic whose destinations are the variable and its slots.
-#include "Generic.h"
-#include "Patterns.h"
-#include "Scalar.h"
 #include "dialects/mpc/IR/Mpc.h"
+#include "lib/Conversion/MpcToLinalg/Generic.h"
+#include "lib/Conversion/MpcToLinalg/Patterns.h"
+#include "lib/Conversion/MpcToLinalg/Scalar.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"

@@ -4,10 +4,10 @@
 //
 // A window of few elements is unrolled in the body. A large one is pooled along one axis after the
 // other; along one axis a very long one becomes a reduction.
-#include "Generic.h"
-#include "Patterns.h"
-#include "PoolBuilder.h"
-#include "Scalar.h"
+#include "lib/Conversion/MpcToLinalg/Generic.h"
+#include "lib/Conversion/MpcToLinalg/Patterns.h"
+#include "lib/Conversion/MpcToLinalg/PoolBuilder.h"
+#include "lib/Conversion/MpcToLinalg/Scalar.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 

@@ -4,8 +4,8 @@
 #ifndef MPC_LIB_CONVERSION_MPCTOLINALG_POOLBUILDER_H
 #define MPC_LIB_CONVERSION_MPCTOLINALG_POOLBUILDER_H
 
-#include "Windows.h"
 #include "dialects/mpc/IR/Mpc.h"
+#include "lib/Conversion/MpcToLinalg/Windows.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
 #include <limits>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Gradients of pools: the index of each window's maximum is found once, then every element gathers
 // from the few windows that it is in.
-#include "Generic.h"
-#include "PoolBuilder.h"
-#include "Scalar.h"
+#include "lib/Conversion/MpcToLinalg/Generic.h"
+#include "lib/Conversion/MpcToLinalg/PoolBuilder.h"
+#include "lib/Conversion/MpcToLinalg/Scalar.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Dropout, noise and the random state.
-#include "Generic.h"
-#include "Patterns.h"
-#include "Philox.h"
-#include "Scalar.h"
 #include "dialects/mpc/IR/Mpc.h"
+#include "lib/Conversion/MpcToLinalg/Generic.h"
+#include "lib/Conversion/MpcToLinalg/Patterns.h"
+#include "lib/Conversion/MpcToLinalg/Philox.h"
+#include "lib/Conversion/MpcToLinalg/Scalar.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include <cmath>

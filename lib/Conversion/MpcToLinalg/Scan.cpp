@@ -3,9 +3,9 @@
 // reads and writes slices of them. Every carried value ends in a copy into the tensor that carried
 // it, so that bufferization finds one buffer for all steps; mpc-pass-destinations removes the copy
 // where the value can be computed there.
-#include "Generic.h"
-#include "Patterns.h"
 #include "dialects/mpc/IR/Mpc.h"
+#include "lib/Conversion/MpcToLinalg/Generic.h"
+#include "lib/Conversion/MpcToLinalg/Patterns.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Softmax, its logarithm and the fused cross-entropy as chains over rows: float32 (float64) between
 // the links, one rounding at the end. No link mixes rows, so a tiling over rows merges them.
-#include "Generic.h"
-#include "Patterns.h"
-#include "Scalar.h"
 #include "dialects/mpc/IR/Mpc.h"
+#include "lib/Conversion/MpcToLinalg/Generic.h"
+#include "lib/Conversion/MpcToLinalg/Patterns.h"
+#include "lib/Conversion/MpcToLinalg/Scalar.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include <limits>

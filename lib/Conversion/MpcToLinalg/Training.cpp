@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The training step: gradient seed, finite test, loss-scale update, and the optimizer's one pass
 // over memory.
-#include "Generic.h"
-#include "Patterns.h"
-#include "Scalar.h"
 #include "dialects/mpc/IR/Mpc.h"
+#include "lib/Conversion/MpcToLinalg/Generic.h"
+#include "lib/Conversion/MpcToLinalg/Patterns.h"
+#include "lib/Conversion/MpcToLinalg/Scalar.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "runtime/rules/loss_scale.h"

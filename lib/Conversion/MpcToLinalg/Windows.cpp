@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Windows.h"
+#include "lib/Conversion/MpcToLinalg/Windows.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;

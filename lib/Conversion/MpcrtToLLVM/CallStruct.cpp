@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // An op says which parts its call has; what it does not say is null.
-#include "CallStruct.h"
+#include "lib/Conversion/MpcrtToLLVM/CallStruct.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;

@@ -3,8 +3,8 @@
 #ifndef MPC_LIB_CONVERSION_MPCRTTOLLVM_CALLSTRUCT_H
 #define MPC_LIB_CONVERSION_MPCRTTOLLVM_CALLSTRUCT_H
 
-#include "Emitter.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
+#include "lib/Conversion/MpcrtToLLVM/Emitter.h"
 #include "lib/Support/CField.h"
 
 namespace mpc {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The pass: kernels and entries to the LLVM dialect.
-#include "Lowering.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
 #include "dialects/mpcrt/IR/ServicesSize.h"
+#include "lib/Conversion/MpcrtToLLVM/Lowering.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
 #include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Each field is stored at its offset in the C struct.
-#include "Descriptors.h"
-#include "Emitter.h"
+#include "lib/Conversion/MpcrtToLLVM/Descriptors.h"
 #include "dialects/mpc/IR/Float8.h"
+#include "lib/Conversion/MpcrtToLLVM/Emitter.h"
 #include "lib/Support/CField.h"
 #include "mpc/Analysis/BatchExtent.h"
 #include "llvm/ADT/TypeSwitch.h"

@@ -3,8 +3,8 @@
 #ifndef MPC_LIB_CONVERSION_MPCRTTOLLVM_DESCRIPTORS_H
 #define MPC_LIB_CONVERSION_MPCRTTOLLVM_DESCRIPTORS_H
 
-#include "Lowering.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
+#include "lib/Conversion/MpcrtToLLVM/Lowering.h"
 
 namespace mpc {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The frame of a host function: what it reads of its call, and how it returns failures.
-#include "HostFunction.h"
+#include "lib/Conversion/MpcrtToLLVM/HostFunction.h"
 #include "mpc-rt/executable.h"
 
 using namespace mlir;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Signatures and runtime calls: the generated side of include/mpc-rt/executable.h.
-#include "HostFunction.h"
+#include "lib/Conversion/MpcrtToLLVM/HostFunction.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mpc-rt/executable.h"
 #include "llvm/ADT/TypeSwitch.h"

@@ -3,12 +3,12 @@
 #ifndef MPC_LIB_CONVERSION_MPCRTTOLLVM_HOSTFUNCTION_H
 #define MPC_LIB_CONVERSION_MPCRTTOLLVM_HOSTFUNCTION_H
 
-#include "CallStruct.h"
-#include "Descriptors.h"
-#include "Emitter.h"
-#include "Lowering.h"
-#include "RhsVariables.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
+#include "lib/Conversion/MpcrtToLLVM/CallStruct.h"
+#include "lib/Conversion/MpcrtToLLVM/Descriptors.h"
+#include "lib/Conversion/MpcrtToLLVM/Emitter.h"
+#include "lib/Conversion/MpcrtToLLVM/Lowering.h"
+#include "lib/Conversion/MpcrtToLLVM/RhsVariables.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mpc/Analysis/BatchExtent.h"
 

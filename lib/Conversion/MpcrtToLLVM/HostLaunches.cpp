@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Calls of the runtime that run kernels.
-#include "HostFunction.h"
+#include "lib/Conversion/MpcrtToLLVM/HostFunction.h"
 #include "mpc-rt/executable.h"
 
 using namespace mlir;

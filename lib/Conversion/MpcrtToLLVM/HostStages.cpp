@@ -2,7 +2,7 @@
 // A long entry becomes a sequence of functions. LLVM takes more than linear time for a function,
 // and all the more where each address that is computed in front lives until a call far behind it. A
 // stage computes the addresses that it needs from the call's fields.
-#include "HostFunction.h"
+#include "lib/Conversion/MpcrtToLLVM/HostFunction.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 

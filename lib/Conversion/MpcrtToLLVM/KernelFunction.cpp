@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Kernels as mpc_rt_kernel_fn: arguments are read from an array of addresses. Loops that entries
 // share: arguments are in registers.
-#include "Emitter.h"
-#include "Lowering.h"
+#include "lib/Conversion/MpcrtToLLVM/Emitter.h"
+#include "lib/Conversion/MpcrtToLLVM/Lowering.h"
 
 using namespace mlir;
 using namespace mpc;

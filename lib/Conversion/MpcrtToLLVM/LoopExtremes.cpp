@@ -2,7 +2,7 @@
 // The largest or smallest value of a loop, such as softmax's of a row. Upstream expands it into two
 // comparisons and selections, in which LLVM's vectorizer sees no reduction: such a loop ran one
 // element at a time.
-#include "Lowering.h"
+#include "lib/Conversion/MpcrtToLLVM/Lowering.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Buffers as pointers. A pointer stands at the element of index 0 (offsets of views are in it);
 // strides are static.
-#include "Lowering.h"
 #include "dialects/mpc/IR/Float8.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
+#include "lib/Conversion/MpcrtToLLVM/Lowering.h"
 #include "mlir/Conversion/LLVMCommon/Pattern.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

@@ -5,9 +5,9 @@
 //
 // Lanes of up to four vectors each sum every so many terms. The terms that are left over go to the
 // first lanes, in vectors that get smaller as halves of the lanes are added to each other.
-#include "LoopVectors.h"
-#include "Lowering.h"
-#include "SumLanes.h"
+#include "lib/Conversion/MpcrtToLLVM/LoopVectors.h"
+#include "lib/Conversion/MpcrtToLLVM/Lowering.h"
+#include "lib/Conversion/MpcrtToLLVM/SumLanes.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

@@ -2,7 +2,7 @@
 // The body of an op as a function of the call (and of a range of rows for mpcrt.parallel_rows, of
 // the memory for mpcrt.prepare): all that it needs from outside are addresses and extents, which it
 // computes again from the same arguments.
-#include "Lowering.h"
+#include "lib/Conversion/MpcrtToLLVM/Lowering.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "RhsVariables.h"
+#include "lib/Conversion/MpcrtToLLVM/RhsVariables.h"
 #include "mpc/Analysis/ReshapedBuffer.h"
 
 using namespace mlir;

@@ -2,8 +2,8 @@
 #ifndef MPC_LIB_CONVERSION_MPCRTTOLLVM_RHSVARIABLES_H
 #define MPC_LIB_CONVERSION_MPCRTTOLLVM_RHSVARIABLES_H
 
-#include "Lowering.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
+#include "lib/Conversion/MpcrtToLLVM/Lowering.h"
 #include "mlir/Dialect/Bufferization/Transforms/BufferViewFlowAnalysis.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/BitVector.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The pass: loops of the host that occur again become calls of one function. A deep network has the
 // same small loops in every layer and entry, and each would be optimised and selected on its own.
-#include "Lowering.h"
+#include "lib/Conversion/MpcrtToLLVM/Lowering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

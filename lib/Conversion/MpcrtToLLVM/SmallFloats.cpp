@@ -4,9 +4,9 @@
 // Conversions of float16 follow F. Giesen's float_to_half_fast3_rtne and half_to_float. They use no
 // denormal float32, so that the flush-to-zero mode of a call does not change them. From float64 a
 // rounding to odd comes first: two roundings to nearest would not be one.
-#include "Lowering.h"
 #include "dialects/mpc/IR/Float8.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
+#include "lib/Conversion/MpcrtToLLVM/Lowering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "SumLanes.h"
-#include "LoopVectors.h"
+#include "lib/Conversion/MpcrtToLLVM/SumLanes.h"
+#include "lib/Conversion/MpcrtToLLVM/LoopVectors.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 

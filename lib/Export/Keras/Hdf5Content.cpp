@@ -2,7 +2,7 @@
 // The parent's side of writing HDF5: a child process makes the file and sends its bytes.
 #include "mpc/Export/Keras/Hdf5Content.h"
 
-#include "Hdf5Image.h"
+#include "lib/Export/Keras/Hdf5Image.h"
 #include "mpc/Import/Keras/InputError.h"
 
 #include <cerrno>

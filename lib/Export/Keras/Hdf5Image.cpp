@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Builds an HDF5 file in memory (core driver without a backing store).
-#include "Hdf5Image.h"
+#include "lib/Export/Keras/Hdf5Image.h"
 #include "lib/Support/Hdf5HalfType.h"
 
 #include <algorithm>

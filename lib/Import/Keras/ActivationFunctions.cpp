@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // One function per activation, and the table of their names. Where two operands tie, the operand
 // order of minimum and maximum decides who gets the gradient: as in TensorFlow's kernels.
-#include "ActivationFunctions.h"
+#include "lib/Import/Keras/ActivationFunctions.h"
 
-#include "LayerRegistry.h"
+#include "lib/Import/Keras/LayerRegistry.h"
 
 #include "llvm/ADT/StringExtras.h"
 

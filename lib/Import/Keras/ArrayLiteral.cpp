@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "ArrayLiteral.h"
+#include "lib/Import/Keras/ArrayLiteral.h"
 
-#include "Dtype.h"
+#include "lib/Import/Keras/Dtype.h"
 
 namespace mpc::keras {
 

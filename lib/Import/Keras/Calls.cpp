@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Calls of layers: a Sequential model as a chain, nested models inline, and the mpc.layer of one
 // call. FunctionalGraph.cpp has the order of calls.
-#include "GraphImporter.h"
+#include "lib/Import/Keras/GraphImporter.h"
 
-#include "CompositeBuilder.h"
-#include "Dtype.h"
-#include "LayerRegistry.h"
-#include "Legacy/TensorFlowImport.h"
-#include "Legacy/TensorFlowNodes.h"
-#include "Objects.h"
-#include "Operations/OperationBuilder.h"
+#include "lib/Import/Keras/CompositeBuilder.h"
+#include "lib/Import/Keras/Dtype.h"
+#include "lib/Import/Keras/LayerRegistry.h"
+#include "lib/Import/Keras/Legacy/TensorFlowImport.h"
+#include "lib/Import/Keras/Legacy/TensorFlowNodes.h"
+#include "lib/Import/Keras/Objects.h"
+#include "lib/Import/Keras/Operations/OperationBuilder.h"
 
 namespace mpc::keras {
 

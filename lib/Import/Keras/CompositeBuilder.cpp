@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "CompositeBuilder.h"
+#include "lib/Import/Keras/CompositeBuilder.h"
 
-#include "Dtype.h"
-#include "GraphImporter.h"
+#include "lib/Import/Keras/Dtype.h"
+#include "lib/Import/Keras/GraphImporter.h"
 
 namespace mpc::keras {
 

@@ -5,7 +5,7 @@
 #ifndef MPC_LIB_IMPORT_KERAS_COMPOSITEBUILDER_H
 #define MPC_LIB_IMPORT_KERAS_COMPOSITEBUILDER_H
 
-#include "LayerBuilder.h"
+#include "lib/Import/Keras/LayerBuilder.h"
 
 namespace mpc::keras {
 

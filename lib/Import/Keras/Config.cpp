@@ -3,7 +3,7 @@
 // (lists of [layer, node, tensor, kwargs]).
 #include "mpc/Import/Keras/Config.h"
 
-#include "Legacy/TensorFlowNodes.h"
+#include "lib/Import/Keras/Legacy/TensorFlowNodes.h"
 
 #include "mpc/Import/Keras/InputError.h"
 

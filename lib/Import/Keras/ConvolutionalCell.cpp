@@ -2,8 +2,8 @@
 // keras/src/layers/rnn/conv_lstm.py: an LSTM whose products are convolutions. Computes channels
 // last; where Keras convolves gate by gate, one convolution gives all gates unless dropout gives
 // each an input of its own.
-#include "GatedCell.h"
-#include "Layers/ConvolutionSettings.h"
+#include "lib/Import/Keras/GatedCell.h"
+#include "lib/Import/Keras/Layers/ConvolutionSettings.h"
 
 namespace mpc::keras {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "DotProductAttention.h"
-#include "PositionMasks.h"
+#include "lib/Import/Keras/DotProductAttention.h"
+#include "lib/Import/Keras/PositionMasks.h"
 
 namespace mpc::keras {
 

@@ -3,7 +3,7 @@
 #ifndef MPC_LIB_IMPORT_KERAS_DOTPRODUCTATTENTION_H
 #define MPC_LIB_IMPORT_KERAS_DOTPRODUCTATTENTION_H
 
-#include "ValueBuilder.h"
+#include "lib/Import/Keras/ValueBuilder.h"
 
 namespace mpc::keras {
 

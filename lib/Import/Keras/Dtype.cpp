@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Dtype.h"
+#include "lib/Import/Keras/Dtype.h"
 
 #include "mpc/Support/Dtype.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Operands are contracted from the left, two at a time: labels that nobody needs any more are
 // summed, the others stay, and the last step puts them into the order of the result.
-#include "Einsum.h"
+#include "lib/Import/Keras/Einsum.h"
 
 #include "dialects/mpc/IR/SumOfProducts.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // ForwardSignature.cpp has the end, when all layers are there.
-#include "ForwardFunction.h"
+#include "lib/Import/Keras/ForwardFunction.h"
 
 namespace mpc::keras {
 

@@ -5,8 +5,8 @@
 #ifndef MPC_LIB_IMPORT_KERAS_FORWARDFUNCTION_H
 #define MPC_LIB_IMPORT_KERAS_FORWARDFUNCTION_H
 
-#include "Legacy/SymbolicIntegers.h"
 #include "dialects/mpc/IR/Mpc.h"
+#include "lib/Import/Keras/Legacy/SymbolicIntegers.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The signature of @forward, once its body is done, and the declarations of what it reads.
-#include "ForwardFunction.h"
-#include "VariableTable.h"
 #include "dialects/mpc/IR/AddedMetric.h"
+#include "lib/Import/Keras/ForwardFunction.h"
+#include "lib/Import/Keras/VariableTable.h"
 
 namespace mpc::keras {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Fourier.h"
+#include "lib/Import/Keras/Fourier.h"
 
 #include "llvm/Support/MathExtras.h"
 

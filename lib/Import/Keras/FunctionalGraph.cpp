@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A Functional model: the calls of its layers in dependency order, and the arrays that they take.
-#include "ArrayLiteral.h"
-#include "CallOrder.h"
-#include "GraphImporter.h"
+#include "lib/Import/Keras/ArrayLiteral.h"
+#include "lib/Import/Keras/CallOrder.h"
+#include "lib/Import/Keras/GraphImporter.h"
 
-#include "LayerRegistry.h"
-#include "Legacy/TensorFlowNodes.h"
-#include "Operations/OperationBuilder.h"
+#include "lib/Import/Keras/LayerRegistry.h"
+#include "lib/Import/Keras/Legacy/TensorFlowNodes.h"
+#include "lib/Import/Keras/Operations/OperationBuilder.h"
 
 #include <map>
 #include <set>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "GatedCell.h"
+#include "lib/Import/Keras/GatedCell.h"
 
-#include "ActivationFunctions.h"
-#include "Objects.h"
+#include "lib/Import/Keras/ActivationFunctions.h"
+#include "lib/Import/Keras/Objects.h"
 #include "mpc/Import/Keras/Weights.h"
 
 namespace mpc::keras {

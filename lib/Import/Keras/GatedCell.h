@@ -4,7 +4,7 @@
 #ifndef MPC_LIB_IMPORT_KERAS_GATEDCELL_H
 #define MPC_LIB_IMPORT_KERAS_GATEDCELL_H
 
-#include "RecurrentCells.h"
+#include "lib/Import/Keras/RecurrentCells.h"
 
 namespace mpc::keras {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The frame of the import. Calls.cpp, FunctionalGraph.cpp and StepwiseCalls.cpp walk the graph.
-#include "GraphImporter.h"
+#include "lib/Import/Keras/GraphImporter.h"
 
 namespace mpc::keras {
 

@@ -5,13 +5,13 @@
 #ifndef MPC_LIB_IMPORT_KERAS_GRAPHIMPORTER_H
 #define MPC_LIB_IMPORT_KERAS_GRAPHIMPORTER_H
 
-#include "ForwardFunction.h"
-#include "LayerBuilder.h"
-#include "LayerPolicies.h"
-#include "LayerTree.h"
-#include "ModelInputs.h"
-#include "UnsupportedLayers.h"
-#include "VariableTable.h"
+#include "lib/Import/Keras/ForwardFunction.h"
+#include "lib/Import/Keras/LayerBuilder.h"
+#include "lib/Import/Keras/LayerPolicies.h"
+#include "lib/Import/Keras/LayerTree.h"
+#include "lib/Import/Keras/ModelInputs.h"
+#include "lib/Import/Keras/UnsupportedLayers.h"
+#include "lib/Import/Keras/VariableTable.h"
 
 namespace mpc::keras {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The only file that calls libhdf5; it runs in a child process (Weights.cpp says why).
-#include "Hdf5Child.h"
+#include "lib/Import/Keras/Hdf5Child.h"
 #include "lib/Support/Hdf5HalfType.h"
 
 #include <hdf5.h>

@@ -2,11 +2,11 @@
 // From a file to an ImportedModel: reads, parses, builds the graph, matches the weights.
 #include "mpc/Import/Keras/Import.h"
 
-#include "GraphImporter.h"
-#include "Legacy/Config.h"
-#include "Legacy/Version.h"
-#include "ModelWeights.h"
-#include "Quantization/LowRank.h"
+#include "lib/Import/Keras/GraphImporter.h"
+#include "lib/Import/Keras/Legacy/Config.h"
+#include "lib/Import/Keras/Legacy/Version.h"
+#include "lib/Import/Keras/ModelWeights.h"
+#include "lib/Import/Keras/Quantization/LowRank.h"
 #include "mpc/Import/Keras/Archive.h"
 #include "mpc/Import/Keras/InputError.h"
 

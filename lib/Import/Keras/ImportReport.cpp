@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "ImportReport.h"
+#include "lib/Import/Keras/ImportReport.h"
 
 #include "mpc/Import/Keras/InputError.h"
 

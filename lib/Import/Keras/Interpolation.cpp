@@ -2,7 +2,7 @@
 // tensorflow/core/kernels/image: resize_nearest_neighbor_op, resize_bilinear_op, resize_bicubic_op,
 // resize_area_op and scale_and_translate_op, with half-pixel centres, as tf.image.resize calls
 // them.
-#include "Interpolation.h"
+#include "lib/Import/Keras/Interpolation.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "LayerArguments.h"
+#include "lib/Import/Keras/LayerArguments.h"
 
-#include "Legacy/Arguments.h"
+#include "lib/Import/Keras/Legacy/Arguments.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -19,7 +19,7 @@ struct ClassArguments {
 
 // Sorted by class. test/Checks/layers.py --write makes it of test/Checks/keras-layers.json.
 constexpr ClassArguments kArguments[] = {
-#include "LayerArguments.inc"
+#include "lib/Import/Keras/LayerArguments.inc"
 };
 
 // Those of every layer (keras/src/layers/layer.py).

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "LayerBuilder.h"
+#include "lib/Import/Keras/LayerBuilder.h"
 
-#include "Dtype.h"
-#include "GraphImporter.h"
-#include "ScanBuilder.h"
+#include "lib/Import/Keras/Dtype.h"
+#include "lib/Import/Keras/GraphImporter.h"
+#include "lib/Import/Keras/ScanBuilder.h"
 
 #include "llvm/ADT/StringSwitch.h"
 

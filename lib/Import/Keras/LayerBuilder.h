@@ -5,9 +5,9 @@
 #ifndef MPC_LIB_IMPORT_KERAS_LAYERBUILDER_H
 #define MPC_LIB_IMPORT_KERAS_LAYERBUILDER_H
 
-#include "Quantization/Quantization.h"
-#include "ValueBuilder.h"
-#include "VariableRequest.h"
+#include "lib/Import/Keras/Quantization/Quantization.h"
+#include "lib/Import/Keras/ValueBuilder.h"
+#include "lib/Import/Keras/VariableRequest.h"
 #include "mpc-rt/dtype.h"
 #include "mpc/Import/Keras/Config.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The policies of layers as far as the import needs them: the file's, which mpc.layer carries, and
 // which layers are imported in a quantized form.
-#include "LayerPolicies.h"
+#include "lib/Import/Keras/LayerPolicies.h"
 
 #include "mpc/Policy/DTypePolicyMap.h"
 

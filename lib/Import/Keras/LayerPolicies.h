@@ -4,9 +4,9 @@
 #ifndef MPC_LIB_IMPORT_KERAS_LAYERPOLICIES_H
 #define MPC_LIB_IMPORT_KERAS_LAYERPOLICIES_H
 
-#include "ImportReport.h"
-#include "Quantization/Quantization.h"
 #include "dialects/mpc/IR/Mpc.h"
+#include "lib/Import/Keras/ImportReport.h"
+#include "lib/Import/Keras/Quantization/Quantization.h"
 #include "mpc/Policy/PolicySource.h"
 
 #include "llvm/ADT/DenseMap.h"

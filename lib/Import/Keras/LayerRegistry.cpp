@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "LayerRegistry.h"
+#include "lib/Import/Keras/LayerRegistry.h"
 
-#include "Legacy/Layers.h"
-#include "Legacy/NamedFunctions.h"
+#include "lib/Import/Keras/Legacy/Layers.h"
+#include "lib/Import/Keras/Legacy/NamedFunctions.h"
 
 #include "llvm/ADT/StringMap.h"
 

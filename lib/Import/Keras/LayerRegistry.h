@@ -4,7 +4,7 @@
 #ifndef MPC_LIB_IMPORT_KERAS_LAYERREGISTRY_H
 #define MPC_LIB_IMPORT_KERAS_LAYERREGISTRY_H
 
-#include "CompositeBuilder.h"
+#include "lib/Import/Keras/CompositeBuilder.h"
 
 namespace mpc::keras {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "LayerTree.h"
+#include "lib/Import/Keras/LayerTree.h"
 
-#include "LayerRegistry.h"
-#include "Operations/OperationBuilder.h"
+#include "lib/Import/Keras/LayerRegistry.h"
+#include "lib/Import/Keras/Operations/OperationBuilder.h"
 
 namespace mpc::keras {
 

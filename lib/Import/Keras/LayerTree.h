@@ -4,7 +4,7 @@
 #ifndef MPC_LIB_IMPORT_KERAS_LAYERTREE_H
 #define MPC_LIB_IMPORT_KERAS_LAYERTREE_H
 
-#include "ImportReport.h"
+#include "lib/Import/Keras/ImportReport.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/MapVector.h"

@@ -3,8 +3,8 @@
 #ifndef MPC_LIB_IMPORT_KERAS_MODELINPUTS_H
 #define MPC_LIB_IMPORT_KERAS_MODELINPUTS_H
 
-#include "ForwardFunction.h"
-#include "ImportReport.h"
+#include "lib/Import/Keras/ForwardFunction.h"
+#include "lib/Import/Keras/ImportReport.h"
 #include "mpc/Import/Keras/Import.h"
 
 #include "llvm/ADT/StringMap.h"

@@ -3,7 +3,7 @@
 #ifndef MPC_LIB_IMPORT_KERAS_MODELWEIGHTS_H
 #define MPC_LIB_IMPORT_KERAS_MODELWEIGHTS_H
 
-#include "GraphImporter.h"
+#include "lib/Import/Keras/GraphImporter.h"
 #include "mpc/Import/Keras/Import.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Initializers, regularizers and constraints. Seeds are not reproduced (docs/numerics.md): mpc
 // draws from its own counter-based generator.
-#include "Objects.h"
+#include "lib/Import/Keras/Objects.h"
 
 #include "mpc/Import/Keras/Weights.h"
 

@@ -2,11 +2,11 @@
 // Follows padded steps through a model by its config alone: where an Input is open, there is no
 // graph yet. What a layer does to masks is that of keras/src/layers and tf_keras/src/layers,
 // compute_mask.
-#include "Padding.h"
+#include "lib/Import/Keras/Padding.h"
 
-#include "CallOrder.h"
-#include "Dtype.h"
-#include "LayerRegistry.h"
+#include "lib/Import/Keras/CallOrder.h"
+#include "lib/Import/Keras/Dtype.h"
+#include "lib/Import/Keras/LayerRegistry.h"
 
 #include "llvm/ADT/STLExtras.h"
 

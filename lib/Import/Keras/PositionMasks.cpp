@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "PositionMasks.h"
+#include "lib/Import/Keras/PositionMasks.h"
 #include <algorithm>
 #include <numeric>
 

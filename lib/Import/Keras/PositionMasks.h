@@ -4,7 +4,7 @@
 #ifndef MPC_LIB_IMPORT_KERAS_POSITIONMASKS_H
 #define MPC_LIB_IMPORT_KERAS_POSITIONMASKS_H
 
-#include "ValueBuilder.h"
+#include "lib/Import/Keras/ValueBuilder.h"
 
 namespace mpc::keras {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // keras/src/layers/rnn: SimpleRNNCell, LSTMCell, GRUCell, StackedRNNCells.
-#include "GatedCell.h"
+#include "lib/Import/Keras/GatedCell.h"
 
 #include "mpc/Import/Keras/Weights.h"
 

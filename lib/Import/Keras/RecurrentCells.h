@@ -4,7 +4,7 @@
 #ifndef MPC_LIB_IMPORT_KERAS_RECURRENTCELLS_H
 #define MPC_LIB_IMPORT_KERAS_RECURRENTCELLS_H
 
-#include "LayerBuilder.h"
+#include "lib/Import/Keras/LayerBuilder.h"
 
 namespace mpc::keras {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "ScanBuilder.h"
+#include "lib/Import/Keras/ScanBuilder.h"
 
 namespace mpc::keras {
 

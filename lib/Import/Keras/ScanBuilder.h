@@ -4,7 +4,7 @@
 #ifndef MPC_LIB_IMPORT_KERAS_SCANBUILDER_H
 #define MPC_LIB_IMPORT_KERAS_SCANBUILDER_H
 
-#include "LayerBuilder.h"
+#include "lib/Import/Keras/LayerBuilder.h"
 
 namespace mpc::keras {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Shape.h"
+#include "lib/Import/Keras/Shape.h"
 
 #include "llvm/ADT/STLExtras.h"
 

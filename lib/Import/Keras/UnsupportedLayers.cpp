@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "UnsupportedLayers.h"
+#include "lib/Import/Keras/UnsupportedLayers.h"
 
-#include "LayerArguments.h"
-#include "LayerRegistry.h"
-#include "LayerTree.h"
-#include "Legacy/NamedFunctions.h"
-#include "Legacy/TensorFlowImport.h"
-#include "Legacy/TensorFlowNodes.h"
-#include "Operations/OperationBuilder.h"
+#include "lib/Import/Keras/LayerArguments.h"
+#include "lib/Import/Keras/LayerRegistry.h"
+#include "lib/Import/Keras/LayerTree.h"
+#include "lib/Import/Keras/Legacy/NamedFunctions.h"
+#include "lib/Import/Keras/Legacy/TensorFlowImport.h"
+#include "lib/Import/Keras/Legacy/TensorFlowNodes.h"
+#include "lib/Import/Keras/Operations/OperationBuilder.h"
 
 #include "llvm/ADT/StringSwitch.h"
 

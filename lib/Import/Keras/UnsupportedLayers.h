@@ -3,7 +3,7 @@
 #ifndef MPC_LIB_IMPORT_KERAS_UNSUPPORTEDLAYERS_H
 #define MPC_LIB_IMPORT_KERAS_UNSUPPORTEDLAYERS_H
 
-#include "ImportReport.h"
+#include "lib/Import/Keras/ImportReport.h"
 
 #include "llvm/ADT/SmallPtrSet.h"
 

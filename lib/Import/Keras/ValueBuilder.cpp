@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "ValueBuilder.h"
+#include "lib/Import/Keras/ValueBuilder.h"
 
-#include "Einsum.h"
-#include "Shape.h"
+#include "lib/Import/Keras/Einsum.h"
+#include "lib/Import/Keras/Shape.h"
 
 #include <cmath>
 

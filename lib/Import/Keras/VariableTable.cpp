@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "VariableTable.h"
+#include "lib/Import/Keras/VariableTable.h"
 
-#include "Objects.h"
+#include "lib/Import/Keras/Objects.h"
 
 #include "llvm/ADT/StringSet.h"
 

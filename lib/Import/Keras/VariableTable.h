@@ -4,10 +4,10 @@
 #ifndef MPC_LIB_IMPORT_KERAS_VARIABLETABLE_H
 #define MPC_LIB_IMPORT_KERAS_VARIABLETABLE_H
 
-#include "ForwardFunction.h"
-#include "LayerTree.h"
-#include "Quantization/KernelQuantizer.h"
-#include "VariableRequest.h"
+#include "lib/Import/Keras/ForwardFunction.h"
+#include "lib/Import/Keras/LayerTree.h"
+#include "lib/Import/Keras/Quantization/KernelQuantizer.h"
+#include "lib/Import/Keras/VariableRequest.h"
 
 namespace mpc::keras {
 

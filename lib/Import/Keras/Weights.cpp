@@ -3,7 +3,7 @@
 // it allocates.
 #include "mpc/Import/Keras/Weights.h"
 
-#include "Hdf5Child.h"
+#include "lib/Import/Keras/Hdf5Child.h"
 #include "mpc/Import/Keras/InputError.h"
 #include "mpc/Support/GuardedChild.h"
 

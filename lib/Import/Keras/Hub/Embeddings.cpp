@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // keras_hub/src/layers/modeling: TokenAndPositionEmbedding, PositionEmbedding,
 // SinePositionEncoding.
-#include "../LayerRegistry.h"
-#include "../Layers/EmbeddingTable.h"
-#include "Positions.h"
+#include "lib/Import/Keras/Hub/Positions.h"
+#include "lib/Import/Keras/LayerRegistry.h"
+#include "lib/Import/Keras/Layers/EmbeddingTable.h"
 
 namespace mpc::keras {
 namespace {

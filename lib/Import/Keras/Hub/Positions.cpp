@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Positions.h"
+#include "lib/Import/Keras/Hub/Positions.h"
 
 using namespace mpc::keras;
 using mlir::Value;

@@ -3,7 +3,7 @@
 #ifndef MPC_LIB_IMPORT_KERAS_HUB_POSITIONS_H
 #define MPC_LIB_IMPORT_KERAS_HUB_POSITIONS_H
 
-#include "../LayerBuilder.h"
+#include "lib/Import/Keras/LayerBuilder.h"
 
 namespace mpc::keras {
 

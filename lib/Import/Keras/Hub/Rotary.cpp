@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // keras_hub/src/layers/modeling/rotary_embedding.py and alibi_bias.py: positions as rotations of
 // pairs of features, and as a slope on attention scores.
-#include "../LayerRegistry.h"
-#include "Positions.h"
+#include "lib/Import/Keras/Hub/Positions.h"
+#include "lib/Import/Keras/LayerRegistry.h"
 
 #include <cmath>
 

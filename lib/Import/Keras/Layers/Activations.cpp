@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // keras/src/layers/activations: ReLU, LeakyReLU, ELU, PReLU, Softmax.
-#include "../ActivationFunctions.h"
-#include "../LayerRegistry.h"
+#include "lib/Import/Keras/ActivationFunctions.h"
+#include "lib/Import/Keras/LayerRegistry.h"
 
 namespace mpc::keras {
 namespace {

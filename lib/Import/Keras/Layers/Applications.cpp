@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Layers of keras/src/applications, which Keras's own models have beside those of keras.layers:
 // LayerScale and StochasticDepth (convnext.py), CustomScaleLayer (inception_resnet_v2.py).
-#include "../LayerRegistry.h"
+#include "lib/Import/Keras/LayerRegistry.h"
 
 namespace mpc::keras {
 namespace {

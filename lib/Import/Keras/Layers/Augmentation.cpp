@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // keras/src/layers/preprocessing/image_preprocessing: layers that move the places of images at
 // random in training, and those that only hand images on.
-#include "../LayerRegistry.h"
-#include "RandomImages.h"
-#include "Resampling.h"
-#include "Warping.h"
+#include "lib/Import/Keras/LayerRegistry.h"
+#include "lib/Import/Keras/Layers/RandomImages.h"
+#include "lib/Import/Keras/Layers/Resampling.h"
+#include "lib/Import/Keras/Layers/Warping.h"
 
 #include <cmath>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // keras/src/layers/preprocessing: CategoryEncoding and Discretization, which make categories of
 // numbers and vectors of categories.
-#include "Categories.h"
+#include "lib/Import/Keras/Layers/Categories.h"
 
 namespace mpc::keras {
 

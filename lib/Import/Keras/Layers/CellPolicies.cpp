@@ -5,11 +5,11 @@
 // differ are layers of their own in each step, behind a cast of their stack. (Keras refuses the
 // latter in a compiled while loop, whose states may not change dtype; this is what it computes
 // unrolled, and eagerly.)
-#include "CellPolicies.h"
+#include "lib/Import/Keras/Layers/CellPolicies.h"
 
-#include "../GraphImporter.h"
-#include "../ScanBuilder.h"
-#include "RecurrentStates.h"
+#include "lib/Import/Keras/GraphImporter.h"
+#include "lib/Import/Keras/Layers/RecurrentStates.h"
+#include "lib/Import/Keras/ScanBuilder.h"
 
 namespace mpc::keras {
 namespace {

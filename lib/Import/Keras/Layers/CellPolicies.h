@@ -3,7 +3,7 @@
 #ifndef MPC_LIB_IMPORT_KERAS_LAYERS_CELLPOLICIES_H
 #define MPC_LIB_IMPORT_KERAS_LAYERS_CELLPOLICIES_H
 
-#include "../GraphImporter.h"
+#include "lib/Import/Keras/GraphImporter.h"
 
 namespace mpc::keras {
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // keras/src/layers/preprocessing/image_preprocessing: layers that change the colours of images at
 // random in training.
-#include "../LayerRegistry.h"
-#include "Colours.h"
-#include "RandomImages.h"
+#include "lib/Import/Keras/LayerRegistry.h"
+#include "lib/Import/Keras/Layers/Colours.h"
+#include "lib/Import/Keras/Layers/RandomImages.h"
 
 namespace mpc::keras {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Colours.h"
+#include "lib/Import/Keras/Layers/Colours.h"
 
 namespace mpc::keras {
 

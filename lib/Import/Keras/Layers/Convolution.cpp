@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // keras/src/layers/convolutional: Conv, DepthwiseConv, SeparableConv and ConvTranspose in 1 to 3
 // spatial dimensions. The ops are channels last; channels_first layers transpose on both sides.
-#include "../ActivationFunctions.h"
-#include "../LayerRegistry.h"
-#include "../Quantization/LowRank.h"
-#include "ConvolutionSettings.h"
+#include "lib/Import/Keras/ActivationFunctions.h"
+#include "lib/Import/Keras/LayerRegistry.h"
+#include "lib/Import/Keras/Layers/ConvolutionSettings.h"
+#include "lib/Import/Keras/Quantization/LowRank.h"
 
 namespace mpc::keras {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "ConvolutionSettings.h"
+#include "lib/Import/Keras/Layers/ConvolutionSettings.h"
 
 namespace mpc::keras {
 

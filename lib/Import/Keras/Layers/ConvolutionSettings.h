@@ -3,7 +3,7 @@
 #ifndef MPC_LIB_IMPORT_KERAS_LAYERS_CONVOLUTIONSETTINGS_H
 #define MPC_LIB_IMPORT_KERAS_LAYERS_CONVOLUTIONSETTINGS_H
 
-#include "Spatial.h"
+#include "lib/Import/Keras/Layers/Spatial.h"
 
 namespace mpc::keras {
 

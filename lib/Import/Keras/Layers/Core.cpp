@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // keras/src/layers/core: Dense, Activation, Identity, Masking.
-#include "../ActivationFunctions.h"
-#include "../LayerRegistry.h"
-#include "../Quantization/QuantizedKernel.h"
+#include "lib/Import/Keras/ActivationFunctions.h"
+#include "lib/Import/Keras/LayerRegistry.h"
+#include "lib/Import/Keras/Quantization/QuantizedKernel.h"
 
 namespace mpc::keras {
 namespace {

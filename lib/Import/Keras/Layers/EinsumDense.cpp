@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // keras/src/layers/core/einsum_dense.py: a contraction of the input with a kernel whose shape the
 // equation gives, bias over some axes, activation.
-#include "../ActivationFunctions.h"
-#include "../LayerRegistry.h"
-#include "../Quantization/QuantizedKernel.h"
+#include "lib/Import/Keras/ActivationFunctions.h"
+#include "lib/Import/Keras/LayerRegistry.h"
+#include "lib/Import/Keras/Quantization/QuantizedKernel.h"
 
 #include "llvm/ADT/StringExtras.h"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // keras/src/layers/core/embedding.py and reversible_embedding.py: rows of a table by integer ids,
 // and back from rows to the ids' scores.
-#include "../Dtype.h"
-#include "../LayerRegistry.h"
-#include "EmbeddingTable.h"
+#include "lib/Import/Keras/Dtype.h"
+#include "lib/Import/Keras/LayerRegistry.h"
+#include "lib/Import/Keras/Layers/EmbeddingTable.h"
 
 namespace mpc::keras {
 namespace {

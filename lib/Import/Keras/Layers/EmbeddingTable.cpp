@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // keras/src/layers/core/embedding.py and reversible_embedding.py: call, _int8_call, _int4_call.
-#include "EmbeddingTable.h"
+#include "lib/Import/Keras/Layers/EmbeddingTable.h"
 
-#include "../Quantization/QuantizedKernel.h"
+#include "lib/Import/Keras/Quantization/QuantizedKernel.h"
 
 namespace mpc::keras {
 

@@ -4,8 +4,8 @@
 #ifndef MPC_LIB_IMPORT_KERAS_LAYERS_EMBEDDINGTABLE_H
 #define MPC_LIB_IMPORT_KERAS_LAYERS_EMBEDDINGTABLE_H
 
-#include "../Quantization/LowRank.h"
-#include "../Quantization/Quantization.h"
+#include "lib/Import/Keras/Quantization/LowRank.h"
+#include "lib/Import/Keras/Quantization/Quantization.h"
 
 namespace mpc::keras {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // keras/src/layers/preprocessing/image_preprocessing: AutoContrast, and Equalization, which Keras
 // does in training alone.
-#include "../LayerRegistry.h"
-#include "RandomImages.h"
+#include "lib/Import/Keras/LayerRegistry.h"
+#include "lib/Import/Keras/Layers/RandomImages.h"
 
 namespace mpc::keras {
 namespace {

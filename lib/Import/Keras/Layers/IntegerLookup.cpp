@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // keras/src/layers/preprocessing/integer_lookup.py: the place of an integer in a vocabulary, found
 // by halving the sorted vocabulary; the integers stay int64 all the way.
-#include "Categories.h"
+#include "lib/Import/Keras/Layers/Categories.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/bit.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // keras/src/layers/merging: Add, Subtract, Multiply, Average, Maximum, Minimum, Concatenate, Dot.
-#include "../LayerRegistry.h"
+#include "lib/Import/Keras/LayerRegistry.h"
 
 namespace mpc::keras {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // keras/src/layers/normalization: BatchNormalization, LayerNormalization, GroupNormalization,
 // RMSNormalization, UnitNormalization. All compute in float32 or wider, in Keras's order of ops.
-#include "../LayerRegistry.h"
+#include "lib/Import/Keras/LayerRegistry.h"
 
 #include <cmath>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // keras/src/layers/preprocessing/pipeline.py: layers in a row, as a layer.
-#include "../GraphImporter.h"
-#include "../LayerRegistry.h"
+#include "lib/Import/Keras/GraphImporter.h"
+#include "lib/Import/Keras/LayerRegistry.h"
 
 namespace mpc::keras {
 namespace {

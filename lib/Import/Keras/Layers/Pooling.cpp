@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // keras/src/layers/pooling: windowed, global and adaptive pools in 1 to 3 spatial dimensions.
-#include "../LayerRegistry.h"
-#include "Spatial.h"
+#include "lib/Import/Keras/LayerRegistry.h"
+#include "lib/Import/Keras/Layers/Spatial.h"
 
 namespace mpc::keras {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // keras/src/layers/preprocessing: Normalization, Rescaling.
-#include "../ArrayLiteral.h"
-#include "../LayerRegistry.h"
+#include "lib/Import/Keras/ArrayLiteral.h"
+#include "lib/Import/Keras/LayerRegistry.h"
 #include "llvm/ADT/StringExtras.h"
 
 namespace mpc::keras {

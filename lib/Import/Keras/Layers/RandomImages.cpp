@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "RandomImages.h"
+#include "lib/Import/Keras/Layers/RandomImages.h"
 
 #include <cmath>
 

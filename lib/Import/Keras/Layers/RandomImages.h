@@ -5,7 +5,7 @@
 #ifndef MPC_LIB_IMPORT_KERAS_LAYERS_RANDOMIMAGES_H
 #define MPC_LIB_IMPORT_KERAS_LAYERS_RANDOMIMAGES_H
 
-#include "Spatial.h"
+#include "lib/Import/Keras/Layers/Spatial.h"
 
 namespace mpc::keras {
 

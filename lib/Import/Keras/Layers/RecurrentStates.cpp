@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "RecurrentStates.h"
+#include "lib/Import/Keras/Layers/RecurrentStates.h"
 
 namespace mpc::keras {
 

@@ -3,7 +3,7 @@
 #ifndef MPC_LIB_IMPORT_KERAS_LAYERS_RECURRENTSTATES_H
 #define MPC_LIB_IMPORT_KERAS_LAYERS_RECURRENTSTATES_H
 
-#include "../RecurrentCells.h"
+#include "lib/Import/Keras/RecurrentCells.h"
 
 namespace mpc::keras {
 

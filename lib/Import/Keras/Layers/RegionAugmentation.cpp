@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // keras/src/layers/preprocessing/image_preprocessing: layers that erase, sharpen and blur images at
 // random in training.
-#include "../LayerRegistry.h"
-#include "RandomImages.h"
+#include "lib/Import/Keras/LayerRegistry.h"
+#include "lib/Import/Keras/Layers/RandomImages.h"
 
 namespace mpc::keras {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // keras/src/layers/regularization: Dropout, SpatialDropout1D to 3D, AlphaDropout, GaussianDropout,
 // GaussianNoise, ActivityRegularization. Inference leaves their input as it is.
-#include "../LayerRegistry.h"
+#include "lib/Import/Keras/LayerRegistry.h"
 
 #include <cmath>
 

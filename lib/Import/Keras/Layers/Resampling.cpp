@@ -2,10 +2,10 @@
 // Layers that cut, extend, repeat and resize along spatial dimensions: keras/src/layers/reshaping
 // (Cropping, ZeroPadding, UpSampling, RepeatVector) and preprocessing/image_preprocessing
 // (Resizing, CenterCrop).
-#include "Resampling.h"
+#include "lib/Import/Keras/Layers/Resampling.h"
 
-#include "../Interpolation.h"
-#include "../LayerRegistry.h"
+#include "lib/Import/Keras/Interpolation.h"
+#include "lib/Import/Keras/LayerRegistry.h"
 
 #include <numeric>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // keras/src/layers/reshaping: Flatten, Reshape, Permute. They move data and keep integers.
-#include "../LayerRegistry.h"
+#include "lib/Import/Keras/LayerRegistry.h"
 
 #include <limits>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Spatial.h"
+#include "lib/Import/Keras/Layers/Spatial.h"
 
 namespace mpc::keras {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // keras/src/layers/normalization/spectral_normalization.py: each training step first divides the
 // wrapped layer's kernel by its largest singular value, which power iteration estimates.
-#include "../CompositeBuilder.h"
-#include "../LayerRegistry.h"
+#include "lib/Import/Keras/CompositeBuilder.h"
+#include "lib/Import/Keras/LayerRegistry.h"
 
 namespace mpc::keras {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Warping.h"
+#include "lib/Import/Keras/Layers/Warping.h"
 
 #include <numeric>
 

@@ -4,7 +4,7 @@
 #ifndef MPC_LIB_IMPORT_KERAS_LAYERS_WARPING_H
 #define MPC_LIB_IMPORT_KERAS_LAYERS_WARPING_H
 
-#include "Spatial.h"
+#include "lib/Import/Keras/Layers/Spatial.h"
 
 namespace mpc::keras {
 

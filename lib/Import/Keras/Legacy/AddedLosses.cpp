@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What model.add_loss and model.add_metric of Keras 2 leave in a file: layers that hand their input
 // on (tf_keras/src/engine/base_layer.py, AddLoss and AddMetric; compile_utils.py sums the losses).
-#include "../GraphImporter.h"
-#include "Layers.h"
+#include "lib/Import/Keras/GraphImporter.h"
+#include "lib/Import/Keras/Legacy/Layers.h"
 
 namespace mpc::keras {
 

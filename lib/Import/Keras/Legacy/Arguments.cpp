@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Arguments.h"
+#include "lib/Import/Keras/Legacy/Arguments.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -17,7 +17,7 @@ struct IdleArguments {
 
 // Sorted by class. test/Checks/layers.py --write makes it of test/Checks/keras2-layers.json.
 constexpr IdleArguments kIdle[] = {
-#include "Arguments.inc"
+#include "lib/Import/Keras/Legacy/Arguments.inc"
 };
 
 /// Of every layer of Keras 2; what a value says of sparse and ragged inputs, InputLayer reads.

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Layers and models of Keras 2 in Keras 3's spelling (keras/src/legacy/saving/saving_utils.py and
 // serialization.py say what Keras 3 makes of them).
-#include "Config.h"
+#include "lib/Import/Keras/Legacy/Config.h"
 
-#include "../Dtype.h"
-#include "../Operations/OperationBuilder.h"
-#include "Arguments.h"
-#include "Nodes.h"
-#include "TensorFlowNodes.h"
+#include "lib/Import/Keras/Dtype.h"
+#include "lib/Import/Keras/Legacy/Arguments.h"
+#include "lib/Import/Keras/Legacy/Nodes.h"
+#include "lib/Import/Keras/Legacy/TensorFlowNodes.h"
+#include "lib/Import/Keras/Operations/OperationBuilder.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"

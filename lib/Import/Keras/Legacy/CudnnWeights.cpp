@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // load_weights of Keras 2 takes the weights of a layer of cuDNN for the layer without, so that what
 // a GPU trained runs elsewhere (tf_keras/src/saving/legacy/hdf5_format.py, _convert_rnn_weights).
-#include "CudnnWeights.h"
+#include "lib/Import/Keras/Legacy/CudnnWeights.h"
 
 #include "llvm/ADT/STLExtras.h"
 

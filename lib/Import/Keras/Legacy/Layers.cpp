@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Layers.h"
+#include "lib/Import/Keras/Legacy/Layers.h"
 
-#include "../Layers/Spatial.h"
+#include "lib/Import/Keras/Layers/Spatial.h"
 
 namespace mpc::keras {
 namespace {

@@ -3,7 +3,7 @@
 #ifndef MPC_LIB_IMPORT_KERAS_LEGACY_LAYERS_H
 #define MPC_LIB_IMPORT_KERAS_LEGACY_LAYERS_H
 
-#include "../LayerRegistry.h"
+#include "lib/Import/Keras/LayerRegistry.h"
 
 namespace mpc::keras {
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // tf_keras/src/layers/locally_connected: LocallyConnected1D and 2D, convolutions with a kernel of
 // its own at each place, whose variable has the shape that `implementation` says.
-#include "../ActivationFunctions.h"
-#include "../Layers/ConvolutionSettings.h"
-#include "Layers.h"
+#include "lib/Import/Keras/ActivationFunctions.h"
+#include "lib/Import/Keras/Layers/ConvolutionSettings.h"
+#include "lib/Import/Keras/Legacy/Layers.h"
 
 #include <numeric>
 

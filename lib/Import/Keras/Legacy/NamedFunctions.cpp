@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "NamedFunctions.h"
+#include "lib/Import/Keras/Legacy/NamedFunctions.h"
 
-#include "TensorFlowBuilder.h"
+#include "lib/Import/Keras/Legacy/TensorFlowBuilder.h"
 
-#include "../GraphImporter.h"
+#include "lib/Import/Keras/GraphImporter.h"
 
 namespace mpc::keras {
 namespace {

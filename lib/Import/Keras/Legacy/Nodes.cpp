@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // tf_keras/src/engine/node.py, functional.py (get_network_config, reconstruct_from_config).
-#include "Nodes.h"
+#include "lib/Import/Keras/Legacy/Nodes.h"
 
-#include "Config.h"
+#include "lib/Import/Keras/Legacy/Config.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/STLFunctionalExtras.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "SymbolicIntegers.h"
+#include "lib/Import/Keras/Legacy/SymbolicIntegers.h"
 
 #include "dialects/mpc/IR/Mpc.h"
 

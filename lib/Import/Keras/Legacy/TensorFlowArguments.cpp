@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Arguments of TensorFlow functions, by position or by any of their spellings.
-#include "TensorFlowBuilder.h"
+#include "lib/Import/Keras/Legacy/TensorFlowBuilder.h"
 
-#include "../ArrayLiteral.h"
-#include "../Dtype.h"
-#include "../GraphImporter.h"
+#include "lib/Import/Keras/ArrayLiteral.h"
+#include "lib/Import/Keras/Dtype.h"
+#include "lib/Import/Keras/GraphImporter.h"
 
 #include "llvm/ADT/StringExtras.h"
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Values that importers of TensorFlow functions make. TensorFlowArguments.cpp reads the arguments.
-#include "TensorFlowBuilder.h"
+#include "lib/Import/Keras/Legacy/TensorFlowBuilder.h"
 
-#include "../Dtype.h"
-#include "../GraphImporter.h"
-#include "../Operations/OperationBuilder.h"
+#include "lib/Import/Keras/Dtype.h"
+#include "lib/Import/Keras/GraphImporter.h"
+#include "lib/Import/Keras/Operations/OperationBuilder.h"
 
 namespace mpc::keras {
 

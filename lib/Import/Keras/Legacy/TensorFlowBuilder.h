@@ -5,9 +5,9 @@
 #ifndef MPC_LIB_IMPORT_KERAS_LEGACY_TENSORFLOWBUILDER_H
 #define MPC_LIB_IMPORT_KERAS_LEGACY_TENSORFLOWBUILDER_H
 
-#include "SymbolicIntegers.h"
+#include "lib/Import/Keras/Legacy/SymbolicIntegers.h"
 
-#include "../ValueBuilder.h"
+#include "lib/Import/Keras/ValueBuilder.h"
 #include "mpc/Import/Keras/Config.h"
 
 namespace mpc::keras {

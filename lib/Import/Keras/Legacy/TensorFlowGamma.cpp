@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The logarithm of the gamma function, and that logarithm's derivatives, in float32 or wider.
 // Formulas: NIST Digital Library of Mathematical Functions, sections 5.5, 5.7, 5.11 and 5.15.
-#include "TensorFlowBuilder.h"
+#include "lib/Import/Keras/Legacy/TensorFlowBuilder.h"
 
 #include <cmath>
 #include <limits>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // tf.image of a batch of images, channels last. TensorFlowResize.cpp has the sizes.
-#include "TensorFlowBuilder.h"
+#include "lib/Import/Keras/Legacy/TensorFlowBuilder.h"
 
-#include "../Dtype.h"
+#include "lib/Import/Keras/Dtype.h"
 
 #include <cmath>
 

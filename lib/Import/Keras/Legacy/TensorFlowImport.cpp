@@ -2,13 +2,13 @@
 // Layers of Keras 2 that record a TensorFlow function, as plain ops of @forward: they have neither
 // variables nor masks, and their policy casts nothing (tf_keras/src/layers/core/tf_op_layer.py sets
 // autocast=False).
-#include "TensorFlowImport.h"
+#include "lib/Import/Keras/Legacy/TensorFlowImport.h"
 
-#include "TensorFlowBuilder.h"
-#include "TensorFlowGraphOps.h"
-#include "TensorFlowNodes.h"
+#include "lib/Import/Keras/Legacy/TensorFlowBuilder.h"
+#include "lib/Import/Keras/Legacy/TensorFlowGraphOps.h"
+#include "lib/Import/Keras/Legacy/TensorFlowNodes.h"
 
-#include "../GraphImporter.h"
+#include "lib/Import/Keras/GraphImporter.h"
 
 #include "llvm/ADT/StringMap.h"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // TensorFlow's functions of places: subscripts, slices, gathers, one_hot, borders, orders reversed.
-#include "TensorFlowBuilder.h"
+#include "lib/Import/Keras/Legacy/TensorFlowBuilder.h"
 
-#include "../Dtype.h"
-#include "../GraphImporter.h"
+#include "lib/Import/Keras/Dtype.h"
+#include "lib/Import/Keras/GraphImporter.h"
 
 namespace mpc::keras {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "TensorFlowNodes.h"
+#include "lib/Import/Keras/Legacy/TensorFlowNodes.h"
 
 #include "llvm/ADT/STLExtras.h"
 

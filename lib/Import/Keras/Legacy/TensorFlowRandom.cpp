@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // TensorFlow's random functions. A training step draws numbers, as Keras's layers do; a prediction
 // takes the mean of the distribution, which import warns of: Keras 2 draws there, too.
-#include "TensorFlowBuilder.h"
+#include "lib/Import/Keras/Legacy/TensorFlowBuilder.h"
 
-#include "../GraphImporter.h"
+#include "lib/Import/Keras/GraphImporter.h"
 
 namespace mpc::keras {
 namespace {

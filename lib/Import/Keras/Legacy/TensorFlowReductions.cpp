@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // TensorFlow's reductions, places of extremes, cumulative sums, norms, orders. Reductions of
 // integers stay integers.
-#include "TensorFlowBuilder.h"
+#include "lib/Import/Keras/Legacy/TensorFlowBuilder.h"
 
-#include "../GraphImporter.h"
+#include "lib/Import/Keras/GraphImporter.h"
 
 #include <cmath>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // tf.image.resize, and how TensorFlow 1 places the elements.
-#include "TensorFlowBuilder.h"
+#include "lib/Import/Keras/Legacy/TensorFlowBuilder.h"
 
-#include "../Interpolation.h"
+#include "lib/Import/Keras/Interpolation.h"
 
 #include <cmath>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // TensorFlow's functions of shapes: what a shape is, other shapes, parts that are joined, split and
 // repeated. The batch stays first.
-#include "TensorFlowBuilder.h"
+#include "lib/Import/Keras/Legacy/TensorFlowBuilder.h"
 
-#include "../GraphImporter.h"
+#include "lib/Import/Keras/GraphImporter.h"
 
 #include <cmath>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // training_config of Keras 2 as a compile_config of Keras 3.
-#include "Config.h"
+#include "lib/Import/Keras/Legacy/Config.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Weights of legacy .h5 files (keras/src/legacy/saving/legacy_h5_format.py): names in attributes
 // give the order, datasets lie at the names.
-#include "../Dtype.h"
-#include "../ModelWeights.h"
-#include "CudnnWeights.h"
+#include "lib/Import/Keras/Dtype.h"
+#include "lib/Import/Keras/Legacy/CudnnWeights.h"
+#include "lib/Import/Keras/ModelWeights.h"
 
 #include "mpc/Import/Keras/InputError.h"
 

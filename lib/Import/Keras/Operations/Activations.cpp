@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // keras.ops.nn: activation functions as recorded operations, with their arguments; and
 // keras.activations.relu, which records an operation of its own.
-#include "../ActivationFunctions.h"
-#include "OperationBuilder.h"
+#include "lib/Import/Keras/ActivationFunctions.h"
+#include "lib/Import/Keras/Operations/OperationBuilder.h"
 
 namespace mpc::keras {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Elementwise operations: arithmetic, comparisons, logic, functions of one tensor.
-#include "OperationBuilder.h"
+#include "lib/Import/Keras/Operations/OperationBuilder.h"
 
-#include "../Dtype.h"
+#include "lib/Import/Keras/Dtype.h"
 
 #include <cmath>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Complex numbers, which keras.ops takes and returns as pairs of real tensors: Fourier transforms
 // along the last axes (docs/decisions/0052), and what real numbers are as complex ones.
-#include "../Fourier.h"
-#include "OperationBuilder.h"
+#include "lib/Import/Keras/Fourier.h"
+#include "lib/Import/Keras/Operations/OperationBuilder.h"
 
 namespace mpc::keras {
 namespace {

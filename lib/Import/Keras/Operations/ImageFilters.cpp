@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // keras.ops.image: filters of constant weights, and the similarity that is measured with one.
-#include "Images.h"
+#include "lib/Import/Keras/Operations/Images.h"
 
 #include <cmath>
 

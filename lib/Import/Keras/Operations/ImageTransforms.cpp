@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // keras.ops.image: images of other colours, or seen from elsewhere.
-#include "../Layers/Colours.h"
-#include "../Layers/Warping.h"
-#include "Images.h"
+#include "lib/Import/Keras/Layers/Colours.h"
+#include "lib/Import/Keras/Layers/Warping.h"
+#include "lib/Import/Keras/Operations/Images.h"
 
 #include <cmath>
 

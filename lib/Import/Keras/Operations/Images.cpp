@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // keras.ops.image: resize, crop, pad, patches, grayscale of a batch of images.
-#include "Images.h"
+#include "lib/Import/Keras/Operations/Images.h"
 
-#include "../Layers/Resampling.h"
+#include "lib/Import/Keras/Layers/Resampling.h"
 
 namespace mpc::keras {
 namespace {

@@ -3,8 +3,8 @@
 #ifndef MPC_LIB_IMPORT_KERAS_OPERATIONS_IMAGES_H
 #define MPC_LIB_IMPORT_KERAS_OPERATIONS_IMAGES_H
 
-#include "../Layers/Spatial.h"
-#include "OperationBuilder.h"
+#include "lib/Import/Keras/Layers/Spatial.h"
+#include "lib/Import/Keras/Operations/OperationBuilder.h"
 
 namespace mpc::keras {
 

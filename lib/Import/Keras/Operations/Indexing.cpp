@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Operations that pick elements: subscripts, slices, take, one_hot, triangles.
-#include "OperationBuilder.h"
+#include "lib/Import/Keras/Operations/OperationBuilder.h"
 
-#include "../Dtype.h"
-#include "../PositionMasks.h"
+#include "lib/Import/Keras/Dtype.h"
+#include "lib/Import/Keras/PositionMasks.h"
 
 namespace mpc::keras {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What keras.ops has for integers alone: divisors, multiples, places.
-#include "OperationBuilder.h"
+#include "lib/Import/Keras/Operations/OperationBuilder.h"
 
 #include <cmath>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Products of vectors and matrices, distances and diagonals.
-#include "OperationBuilder.h"
+#include "lib/Import/Keras/Operations/OperationBuilder.h"
 
 namespace mpc::keras {
 namespace {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Arguments of operations, promotion of integers, and the table of all operations.
-#include "OperationBuilder.h"
+#include "lib/Import/Keras/Operations/OperationBuilder.h"
 
-#include "../ArrayLiteral.h"
-#include "../Dtype.h"
+#include "lib/Import/Keras/ArrayLiteral.h"
+#include "lib/Import/Keras/Dtype.h"
 
 namespace mpc::keras {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Operations that are contractions: matmul, einsum, dot, tensordot, attention.
-#include "OperationBuilder.h"
+#include "lib/Import/Keras/Operations/OperationBuilder.h"
 
-#include "../DotProductAttention.h"
+#include "lib/Import/Keras/DotProductAttention.h"
 
 #include <cmath>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Functions of real numbers that are composed of others (keras/src/backend/tensorflow/numpy.py).
-#include "OperationBuilder.h"
+#include "lib/Import/Keras/Operations/OperationBuilder.h"
 
-#include "../Dtype.h"
+#include "lib/Import/Keras/Dtype.h"
 
 #include <cmath>
 #include <limits>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // keras.ops.rearrange: "b (h p) (w q) c -> b (h w) (p q c)", as a reshape, a transposition and a
 // reshape.
-#include "OperationBuilder.h"
+#include "lib/Import/Keras/Operations/OperationBuilder.h"
 
 #include "llvm/ADT/StringMap.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Small matrices, unrolled element by element: determinant, inverse, factors, solutions of linear
 // systems.
-#include "OperationBuilder.h"
+#include "lib/Import/Keras/Operations/OperationBuilder.h"
 
 namespace mpc::keras {
 namespace {

@@ -2,7 +2,7 @@
 // Functions without closed form that keras.ops has: the inverse of the error function, and a Bessel
 // function. Approximations give the values, in float32 or wider; the derivatives are the functions'
 // own, not the approximations'.
-#include "OperationBuilder.h"
+#include "lib/Import/Keras/Operations/OperationBuilder.h"
 
 #include <cmath>
 #include <limits>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Statistics along axes that are composed of sums, sorts and selections: weighted averages, ranges,
 // quantiles, reductions that leave NaN out, integrals.
-#include "OperationBuilder.h"
+#include "lib/Import/Keras/Operations/OperationBuilder.h"
 
 #include <cmath>
 #include <limits>

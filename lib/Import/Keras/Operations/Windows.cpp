@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // keras.ops.nn over windows: pools, convolutions with kernels that are tensors or arrays, blocks of
 // space as channels, patches as columns.
-#include "../Layers/Spatial.h"
-#include "OperationBuilder.h"
+#include "lib/Import/Keras/Layers/Spatial.h"
+#include "lib/Import/Keras/Operations/OperationBuilder.h"
 
 namespace mpc::keras {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // keras/src/layers/core/dense.py and einsum_dense.py: _gptq_build, _gptq_call, _awq_build,
 // _awq_call. Integers that Keras found with calibration data, of which mpc computes the model.
-#include "QuantizedKernel.h"
+#include "lib/Import/Keras/Quantization/QuantizedKernel.h"
 
 #include "llvm/ADT/STLExtras.h"
 

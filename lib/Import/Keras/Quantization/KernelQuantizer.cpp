@@ -2,7 +2,7 @@
 // Keras quantizes in NumPy, in the variable's dtype (of bfloat16 in float32, see below), one
 // rounding per operation. Here each operation is in double and then rounded, which is the same:
 // double has more than twice the significant bits.
-#include "KernelQuantizer.h"
+#include "lib/Import/Keras/Quantization/KernelQuantizer.h"
 
 #include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/STLExtras.h"

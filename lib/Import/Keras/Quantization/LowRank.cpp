@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // keras/src/layers/core/dense.py and its kind: enable_lora, and `kernel` with LoRA.
-#include "LowRank.h"
+#include "lib/Import/Keras/Quantization/LowRank.h"
 
 #include <cstring>
 

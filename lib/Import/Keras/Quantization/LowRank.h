@@ -3,8 +3,8 @@
 #ifndef MPC_LIB_IMPORT_KERAS_QUANTIZATION_LOWRANK_H
 #define MPC_LIB_IMPORT_KERAS_QUANTIZATION_LOWRANK_H
 
-#include "../LayerBuilder.h"
-#include "KernelQuantizer.h"
+#include "lib/Import/Keras/LayerBuilder.h"
+#include "lib/Import/Keras/Quantization/KernelQuantizer.h"
 #include "mpc/Import/Keras/Weights.h"
 
 namespace mpc::keras {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Quantization.h"
+#include "lib/Import/Keras/Quantization/Quantization.h"
 
-#include "../Objects.h"
+#include "lib/Import/Keras/Objects.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Twine.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // keras/src/layers/core/dense.py and einsum_dense.py: _int8_call, _int4_call, _float8_call. Every
 // op rounds to the compute dtype, as Keras's do.
-#include "QuantizedKernel.h"
+#include "lib/Import/Keras/Quantization/QuantizedKernel.h"
 
 namespace mpc::keras {
 

@@ -4,10 +4,10 @@
 #ifndef MPC_LIB_IMPORT_KERAS_QUANTIZATION_QUANTIZEDKERNEL_H
 #define MPC_LIB_IMPORT_KERAS_QUANTIZATION_QUANTIZEDKERNEL_H
 
-#include "../LayerBuilder.h"
-#include "KernelQuantizer.h"
-#include "LowRank.h"
-#include "Quantization.h"
+#include "lib/Import/Keras/LayerBuilder.h"
+#include "lib/Import/Keras/Quantization/KernelQuantizer.h"
+#include "lib/Import/Keras/Quantization/LowRank.h"
+#include "lib/Import/Keras/Quantization/Quantization.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 
