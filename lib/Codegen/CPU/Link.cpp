@@ -119,7 +119,7 @@ static bool isWhole(StringRef library) {
   return header.e_shoff + uint64_t{header.e_shnum} * header.e_shentsize == library.size();
 }
 
-/// Of a process that LLVM calls crashed.
+/// The rest of the message about a process that LLVM calls crashed.
 static const char *const endedBySignal =
     "; expected the linker to end by itself; give it more memory or a larger stack (ulimit -s)";
 

@@ -230,7 +230,7 @@ Value ModelInputs::takeOuter(const LayerConfig &layer, llvm::StringRef path,
                              llvm::StringRef dtype, Value outer) {
   Value mask = forward.getMask(outer);
   outer = adjustRank(forward.builder, forward.location, outer, shape);
-  // What a nested model leaves open is what it is called with.
+  // A nested model takes the extents that it leaves open from its arguments.
   if (tensorTypeOf(outer).getRank() == int64_t(shape.size()))
     for (auto [extent, actual] : llvm::zip_equal(shape, tensorTypeOf(outer).getShape()))
       if (mlir::ShapedType::isDynamic(extent))

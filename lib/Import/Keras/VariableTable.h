@@ -13,7 +13,7 @@ namespace mpc::keras {
 
 /// A variable of the model, once for all calls of its layer.
 struct ModelVariable {
-  /// What the next call reads.
+  /// The value that the next call reads.
   mlir::Value getCurrent() const {
     return updates.empty() ? mlir::Value(argument) : updates.back();
   }

@@ -13,7 +13,7 @@ namespace {
 
 using mlir::Value;
 
-/// What the config says.
+/// The settings of the config.
 struct Lookup {
   llvm::SmallVector<int64_t> tokens; ///< without mask and unknown tokens
   size_t written = 0;                ///< how many there are with those that the vocabulary names

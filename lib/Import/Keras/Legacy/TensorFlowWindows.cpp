@@ -99,7 +99,7 @@ std::optional<std::string> readPadding(T &b, SpatialBatch &batch) {
   return "valid";
 }
 
-/// What convolutions have in common.
+/// The arguments that all convolutions share.
 struct Settings {
   SpatialBatch batch;
   llvm::SmallVector<int64_t> strides, dilations;

@@ -85,7 +85,7 @@ json::Value convertOptimizer(const json::Value &legacy) {
   return serialized("keras.optimizers", className, std::move(today));
 }
 
-/// What is inside a LossScaleOptimizer's.
+/// The config inside a LossScaleOptimizer's.
 const json::Object *findInnermost(const json::Value *optimizer) {
   const json::Object *object = optimizer ? optimizer->getAsObject() : nullptr;
   for (int depth = 0; object && depth < 4; ++depth) {
