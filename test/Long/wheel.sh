@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # Builds the wheel, installs it where there is no compiler, no linker and nothing of mpc, and runs what the
-# pages (python/README.md) say of it: their blocks that are marked "run by" this file, with Keras from PyPI.
+# page (README.md) says of it: its blocks that are marked "run by" this file, with Keras from PyPI.
 #
 #   test/Long/wheel.sh BUILD
 #
