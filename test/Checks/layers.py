@@ -22,7 +22,7 @@ from support_tables import ROOT, check, read, refused
 
 SOURCES = os.path.join(ROOT, "lib", "Import", "Keras")
 # Imported without an entry in a table: in these files, under these names.
-OTHERWISE = {"GraphImporter.cpp": ["InputLayer"], "RecurrentCells.cpp": ["GRUCell", "LSTMCell", "SimpleRNNCell", "StackedRNNCells"]}
+OTHERWISE = {"UnsupportedLayers.cpp": ["InputLayer"], "RecurrentCells.cpp": ["GRUCell", "LSTMCell", "SimpleRNNCell", "StackedRNNCells"]}
 # No layers of a model by themselves.
 BASES = {"InputSpec", "Layer", "Wrapper"}
 REASONS = [
