@@ -150,8 +150,13 @@ std::string forCIdentifier(std::string_view name) {
 }
 
 std::string forDot(std::string_view text) {
+  // Graphviz reads no string of more than 16,384 bytes.
+  constexpr size_t kLongest = 8192;
   std::string result;
   for (char c : forLine(text)) {
+    const bool begins = (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+    if (begins && result.size() >= kLongest)
+      return result + "…";
     if (c == '"' || c == '\\')
       result += '\\';
     result += c;

@@ -51,7 +51,7 @@ std::string forCComment(std::string_view text);
 /// name is cut; several names may become equal.
 std::string forCIdentifier(std::string_view name);
 
-/// Text inside a double-quoted string of DOT, in one line.
+/// Text inside a double-quoted string of DOT, in one line, cut to what Graphviz reads.
 std::string forDot(std::string_view text);
 
 /// Text of an element or an attribute of XML, in one line.

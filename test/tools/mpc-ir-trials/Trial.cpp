@@ -132,8 +132,11 @@ std::string mpc::tryPass(MLIRContext &context, const Sample &sample, StringRef p
                               llvm::function_ref<std::string(MLIRContext &, size_t)> trial) {
   // Enough trials for a context not to count, few enough for its memory not to.
   constexpr size_t kBatch = 256;
-  const rlimit memory = {rlim_t(6) << 30, rlim_t(6) << 30}, none = {0, 0};
+  [[maybe_unused]] const rlimit memory = {rlim_t(6) << 30, rlim_t(6) << 30};
+  const rlimit none = {0, 0};
+#if !__has_feature(address_sanitizer) // whose shadow alone has more address space
   setrlimit(RLIMIT_AS, &memory);
+#endif
   setrlimit(RLIMIT_CORE, &none);
   DialectRegistry registry;
   registerAllDialects(registry);

@@ -150,4 +150,6 @@ TEST(Outlets, Xml) {
 TEST(Outlets, Dot) {
   EXPECT_EQ(forDot("a \"b\" \\N\n"), "a \\\"b\\\" \\\\N\\\\n");
   EXPECT_EQ(forDot("\x1b"), "\\\\x1b");
+  EXPECT_EQ(forDot(std::string(8191, 'a') + "é\"b"), std::string(8191, 'a') + "é…");
+  EXPECT_EQ(forDot(std::string(20000, '"')).size(), 8192u + 3);
 }
