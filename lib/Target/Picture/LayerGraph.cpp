@@ -78,6 +78,15 @@ private:
     return layer && isa<FloatType>(own) ? computeType(layer) : own;
   }
 
+  /// Whether the value is a variable's new one, which no caller of the layer sees.
+  static bool isUpdate(Value value) {
+    return llvm::any_of(value.getUses(), [](OpOperand &use) {
+      auto end = dyn_cast<func::ReturnOp>(use.getOwner());
+      return end && end->getParentOfType<func::FuncOp>().getResultAttr(use.getOperandNumber(),
+                                                                       MpcDialect::kUpdatesAttr);
+    });
+  }
+
   /// A box of each layer, whatever the number of its calls.
   size_t boxOf(LayerOp layer) {
     auto [at, isNew] = boxes.try_emplace(layer.getPath().str(), graph.boxes.size());
@@ -92,7 +101,8 @@ private:
     for (Value value : layer.getInputs())
       in += (in.empty() ? "" : ", ") + shapeOf(value.getType());
     for (Value value : layer.getResults())
-      out += (out.empty() ? "" : ", ") + shapeOf(value.getType());
+      if (!isUpdate(value))
+        out += (out.empty() ? "" : ", ") + shapeOf(value.getType());
     if (!in.empty())
       box.lines.push_back("input " + in);
     box.lines.push_back("output " + out);
