@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs a command on a terminal, stopped for the time that a long one takes: terminal.py TERM COMMAND..."""
+"""Runs a command on a terminal, stopped now and then for the time that a long one takes: terminal.py TERM COMMAND..."""
 
 import os
 import pty
@@ -11,10 +11,12 @@ pid, terminal = pty.fork()
 if pid == 0:
     os.environ["TERM"] = sys.argv[1]
     os.execvp(sys.argv[2], sys.argv[2:])
-time.sleep(0.02)
-os.kill(pid, signal.SIGSTOP)
-time.sleep(2.2)
-os.kill(pid, signal.SIGCONT)
+# Many short stops, of which some come after the command has begun to count, on a fast machine and on a slow one.
+for _ in range(8):
+    time.sleep(0.015)
+    os.kill(pid, signal.SIGSTOP)
+    time.sleep(0.35)
+    os.kill(pid, signal.SIGCONT)
 shown = b""
 try:
     while piece := os.read(terminal, 4096):
