@@ -9,6 +9,7 @@ import argparse
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -79,6 +80,22 @@ class Suite:
             raise Failure(f"{place}: exit {result.returncode}\n{commands}\n{result.stdout[-3000:]}")
         return result.stdout
 
+    def serve(self, command, folder, place):
+        """A command that answers until it is told to end."""
+        with subprocess.Popen(["bash", "-euc", "exec " + command], cwd=folder, env=self.environment, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as server:  # fmt: skip
+            shown = server.stdout.readline()
+            while shown and "serving http://" not in shown:
+                shown = server.stdout.readline()
+            server.send_signal(signal.SIGTERM)
+            try:
+                ended = server.wait(timeout=60)
+            except subprocess.TimeoutExpired:
+                server.kill()
+                raise
+        if not shown or ended:
+            raise Failure(f"{place}: {command}: exit {ended}, {shown or 'and it never served'}")
+
     def converse(self, text, folder, place):
         """Commands after `$ `, each followed by what it prints."""
         for command, shown in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", text, re.M):
@@ -116,7 +133,7 @@ class Suite:
         if not examples:
             raise Failure("shows no example")
         for example in examples:
-            self.run(example, folder, "an example of --help")
+            (self.serve if " serve " in example else self.run)(example, folder, "an example of --help")
 
     def tests(self):
         result = {}
