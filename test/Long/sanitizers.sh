@@ -39,9 +39,13 @@ run_suites() {
 case "${1:-}" in
 compiler)
   build
-  run_suites -E "$runtime|^(Checks/|Conformance/|CustomLoop|FakeCuda/(attention|conformance|driver|float8|gelu|guide|prefetch|prepared|tensors)|Install|Library|Models|Python|RandomGraphs|SoftwareTiles/)"
+  run_suites -E "$runtime|^(Checks/|Conformance/|CustomLoop|FakeCuda/(attention|conformance|driver|float8|gelu|guide|prefetch|prepared|tensors)|Install|Library|Models|Names|Python|RandomGraphs|SoftwareTiles/)"
   test/Models/run.py --bin build/asan/bin --work build/asan/models --every 4 | tee "$log" || status=$?
   models=$(sed -n 's/^ran \([0-9]*\) tests$/\1/p' "$log")
+  # All of them but the one that loads the runtime into Python.
+  test/Names/run.py --bin build/asan/bin --runtime build/asan/lib/libmpcrt.so --include include \
+    --work build/asan/names --without errors_of_the_library | tee "$log" || status=$?
+  models=$((models + $(sed -n 's/^ran \([0-9]*\) tests$/\1/p' "$log")))
   ;;
 runtime)
   build MpcRuntimeBaseTests MpcRuntimeConformanceTests MpcRuntimeExecutionTests \

@@ -302,6 +302,7 @@ def main():
     for option in ["bin", "runtime", "include", "work"]:
         parser.add_argument("--" + option, required=True)
     parser.add_argument("--only", default="", help="part of a test's name")
+    parser.add_argument("--without", help="part of a test's name")
     arguments = parser.parse_args()
     shutil.rmtree(arguments.work, ignore_errors=True)  # of an earlier run
     os.makedirs(arguments.work)
@@ -313,7 +314,7 @@ def main():
     def run(part):
         nonlocal ran, failed
         for test in tests_of(part):
-            if arguments.only not in test.__name__:
+            if arguments.only not in test.__name__ or (arguments.without and arguments.without in test.__name__):
                 continue
             ran += 1
             try:
