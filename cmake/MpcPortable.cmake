@@ -55,7 +55,7 @@ set_target_properties(mpctools PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${portable}/l
     SKIP_BUILD_RPATH ON INSTALL_RPATH "" LINK_DEPENDS ${portable}/exports.map)
 # No other library of the process may take the place of an exported function, but the tools' own operator
 # new and their copies of inline variables have to: not -Bsymbolic.
-target_link_options(mpctools PRIVATE -static-libstdc++ -Wl,--gc-sections -Wl,--no-undefined
+target_link_options(mpctools PRIVATE -static-libstdc++ -Wl,--build-id=sha1 -Wl,--gc-sections -Wl,--no-undefined
     -Wl,--undefined-version -Wl,--version-script=${portable}/exports.map @${portable}/needed.rsp)
 target_link_libraries(mpctools PRIVATE ${archives} ${CMAKE_DL_LIBS})
 
@@ -65,7 +65,7 @@ function(mpc_add_portable tool objects folder)
   set_target_properties(portable-${tool} PROPERTIES OUTPUT_NAME ${tool} MPC_PORTABLE ON LINKER_LANGUAGE CXX
       RUNTIME_OUTPUT_DIRECTORY ${portable}/${folder})
   target_link_libraries(portable-${tool} PRIVATE ${ARGN})
-  target_link_options(portable-${tool} PRIVATE -Wl,--gc-sections)
+  target_link_options(portable-${tool} PRIVATE -Wl,--gc-sections -Wl,--build-id=sha1)
   mpc_use_one_rpath(portable-${tool})
 endfunction()
 foreach(tool ${portable_tools})

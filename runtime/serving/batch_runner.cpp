@@ -48,7 +48,7 @@ Status BatchRunner::prepare(int64_t rows) {
   return Status();
 }
 
-Status BatchRunner::gather(const std::vector<const data::Dataset *> &parts, int64_t rows) {
+void BatchRunner::gather(const std::vector<const data::Dataset *> &parts, int64_t rows) {
   for (size_t i = 0; i < inputs_.size(); ++i) {
     uint8_t *out = inputs_[i].data();
     const size_t rowBytes = data::rowBytes(parts[0]->columns[i]);
@@ -64,7 +64,6 @@ Status BatchRunner::gather(const std::vector<const data::Dataset *> &parts, int6
       std::memcpy(out + static_cast<size_t>(done) * rowBytes,
                   out + static_cast<size_t>(done - 1) * rowBytes, rowBytes);
   }
-  return Status();
 }
 
 Result<std::vector<std::vector<Array>>>
@@ -75,8 +74,7 @@ BatchRunner::run(const std::vector<const data::Dataset *> &parts) {
   const int64_t rows = model_.fixedBatch ? model_.fixedBatch : given;
   if (Status status = prepare(rows); !status)
     return status.failure();
-  if (Status status = gather(parts, rows); !status)
-    return status.failure();
+  gather(parts, rows);
   std::vector<const void *> in;
   std::vector<void *> out;
   for (const Array &array : inputs_)

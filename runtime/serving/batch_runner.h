@@ -23,7 +23,7 @@ public:
 
 private:
   data::Status prepare(int64_t rows);
-  data::Status gather(const std::vector<const data::Dataset *> &parts, int64_t rows);
+  void gather(const std::vector<const data::Dataset *> &parts, int64_t rows);
   uint64_t hashStates();
 
   const ServedModel &model_;

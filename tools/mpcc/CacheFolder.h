@@ -4,6 +4,7 @@
 #define MPC_TOOLS_MPCC_CACHEFOLDER_H
 
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Process.h"
 #include <optional>
 #include <string>
@@ -26,8 +27,9 @@ inline std::string findCacheFolder(std::optional<std::string> given) {
   };
   if (const std::string caches = absolute("XDG_CACHE_HOME"); !caches.empty())
     return caches + "/mpc/code";
+  // Users without a home of their own have asked for nothing that could fail.
   const std::string home = absolute("HOME");
-  return home.empty() ? "" : home + "/.cache/mpc/code";
+  return llvm::sys::fs::can_write(home) ? home + "/.cache/mpc/code" : "";
 }
 
 } // namespace mpc

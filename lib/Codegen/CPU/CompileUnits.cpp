@@ -123,15 +123,16 @@ static llvm::Error makeAnonymous(llvm::Module &module, const CodeUnit &unit) {
   return error;
 }
 
-/// The name in the model of what has another one in the object; empty for what has none.
-static std::string nameInModel(const CodeUnit &unit, StringRef name) {
-  size_t callee = 0;
-  if (name.consume_front(kOwnName))
-    return unit.name + name.str(); // the suffix of a level
-  if (name.consume_front(kCalleeName) && !name.getAsInteger(10, callee) &&
-      callee < unit.callees.size())
-    return unit.callees[callee];
-  return "";
+/// The names in the model of what has other ones in the object.
+static llvm::StringMap<std::string> namesInModel(const CodeUnit &unit,
+                                                 llvm::ArrayRef<IsaLevel> levels) {
+  llvm::StringMap<std::string> names;
+  names[kOwnName] = unit.name;
+  for (const IsaLevel &level : levels)
+    names[(kOwnName + level.suffix).str()] = unit.name + level.suffix.str();
+  for (auto [i, callee] : llvm::enumerate(unit.callees))
+    names[(kCalleeName + llvm::Twine(i)).str()] = callee;
+  return names;
 }
 
 std::string UnitCompiler::keyOf(const CodeUnit &unit, llvm::Module &module) const {
@@ -202,7 +203,7 @@ llvm::Expected<std::string> UnitCompiler::compile(CodeUnit &unit) {
   auto object = find(unit, *module);
   if (!object)
     return object.takeError();
-  return renameSymbols(**object, [&](StringRef name) { return nameInModel(unit, name); });
+  return renameSymbols(**object, namesInModel(unit, levels));
 }
 
 /// A kernel has several versions, whose loops are vectorised.

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Linkers write a hash of a program into it, its build ID, which the loader has mapped.
+// Linkers write a hash of a program or library into it, its build ID, which the loader has mapped.
 #include "lib/Codegen/CPU/CompilerIdentity.h"
+#include "llvm-c/Core.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Config/llvm-config.h"
@@ -42,22 +45,30 @@ static std::string buildIdOf(const dl_phdr_info &object) {
   return "";
 }
 
+/// Whether an address is in what the loader has mapped of the object.
+static bool holds(const dl_phdr_info &object, const void *address) {
+  const auto offset = reinterpret_cast<ElfW(Addr)>(address) - object.dlpi_addr;
+  return llvm::any_of(llvm::ArrayRef(object.dlpi_phdr, object.dlpi_phnum), [&](auto &segment) {
+    return segment.p_type == PT_LOAD && offset - segment.p_vaddr < segment.p_memsz;
+  });
+}
+
 namespace {
 struct Ids {
   std::string text = "LLVM " LLVM_VERSION_STRING;
-  bool areAll = true, isFirst = true;
+  bool areAll = true;
 };
 } // namespace
 
-/// The program comes first. Of its libraries, LLVM makes the code.
+/// Two objects make the code, or one: that of this function, and that of LLVM's.
 static int addObject(dl_phdr_info *object, size_t, void *data) {
   auto &ids = *static_cast<Ids *>(data);
-  if (ids.isFirst || StringRef(object->dlpi_name).contains("libLLVM")) {
-    const std::string id = buildIdOf(*object);
-    ids.areAll &= !id.empty();
-    ids.text += " " + id;
-  }
-  ids.isFirst = false;
+  if (!holds(*object, reinterpret_cast<const void *>(&addObject)) &&
+      !holds(*object, reinterpret_cast<const void *>(&LLVMGetVersion)))
+    return 0;
+  const std::string id = buildIdOf(*object);
+  ids.areAll &= !id.empty();
+  ids.text += " " + id;
   return 0;
 }
 

@@ -1,29 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Sixteen folders, by the first digit of an entry's name, each of which may have a sixteenth of the
-// bytes: one is small enough to be looked through. The time of a file is that of its last use, to
-// the hour.
+// Entries have names that LLVM's pruneCache knows, which removes what was not used for longest. The
+// time of a file is that of its last use, to the hour.
 #include "lib/Codegen/CPU/ObjectCache.h"
 #include "mpc/Support/Sha256.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Support/CachePruning.h"
 #include <cerrno>
 #include <ctime>
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <vector>
 
 using namespace mpc;
 using llvm::StringRef;
 
 static constexpr StringRef kMagic = "mpc object 1\n";
 static constexpr size_t kChecksumSize = 64;
-static constexpr unsigned kParts = 16;
 static constexpr time_t kHour = 3600;
 /// No function is as large: what is larger is none of ours.
 static constexpr uint64_t kLargestEntry = uint64_t(64) << 20;
-static constexpr StringRef kTemporarySuffix = ".new";
+/// pruneCache touches no other files.
+static constexpr StringRef kPrefix = "llvmcache-";
 
 namespace {
 struct Descriptor {
@@ -72,10 +69,8 @@ llvm::Expected<std::unique_ptr<ObjectCache>> ObjectCache::open(StringRef folder,
 
 ObjectCache::~ObjectCache() { ::close(folder); }
 
-/// "a/bcd…", below the folder.
 std::string ObjectCache::entryOf(StringRef key) const {
-  std::string name = Sha256::of(compiler + '\0' + key.str());
-  return name.substr(0, 1) + "/" + name.substr(1);
+  return kPrefix.str() + Sha256::of(compiler + '\0' + key.str());
 }
 
 /// Over the name, too: an entry is no other one.
@@ -126,16 +121,10 @@ std::optional<std::string> ObjectCache::find(StringRef key) {
 bool ObjectCache::write(const std::string &entry, StringRef content) {
   // Nobody else in this folder has the number of this process; on another machine, one of the two
   // writes nothing.
-  const std::string temporary = entry.substr(0, 2) + std::to_string(::getpid()) + "-" +
-                                std::to_string(++writes) + kTemporarySuffix.str();
-  const auto create = [&] {
-    return ::openat(folder, temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  };
-  int descriptor = create();
-  if (descriptor < 0 && errno == ENOENT) {
-    ::mkdirat(folder, entry.substr(0, 1).c_str(), 0700);
-    descriptor = create();
-  }
+  const std::string temporary =
+      kPrefix.str() + std::to_string(::getpid()) + "-" + std::to_string(++writes) + ".new";
+  const int descriptor =
+      ::openat(folder, temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (descriptor < 0)
     return errno == EEXIST;
   Descriptor file(descriptor);
@@ -166,58 +155,16 @@ void ObjectCache::store(StringRef key, StringRef object) {
     failed = errno ? errno : EIO;
     return;
   }
-  storedBytes += size;
-  lastPart = unsigned(llvm::hexDigitValue(entry.front()));
+  hasNew = true;
 }
 
 void ObjectCache::trim() {
-  if (storedBytes == 0)
+  if (!hasNew)
     return;
-  const uint64_t parts = 1 + storedBytes / (mostBytes / kParts / 4 + 1);
-  for (unsigned i = 0; i < std::min<uint64_t>(parts, kParts); ++i)
-    trimPart((lastPart + i) % kParts);
-}
-
-void ObjectCache::trimPart(unsigned part) {
-  const std::string name(1, llvm::hexdigit(part, /*LowerCase=*/true));
-  const int descriptor =
-      ::openat(folder, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  DIR *directory = descriptor < 0 ? nullptr : ::fdopendir(descriptor);
-  if (!directory) {
-    if (descriptor >= 0)
-      ::close(descriptor);
-    return;
-  }
-  struct File {
-    time_t used;
-    uint64_t bytes;
-    std::string name;
-  };
-  std::vector<File> files;
-  uint64_t bytes = 0;
-  const time_t now = ::time(nullptr);
-  while (const dirent *entry = ::readdir(directory)) {
-    struct stat about = {};
-    if (::fstatat(descriptor, entry->d_name, &about, AT_SYMLINK_NOFOLLOW) != 0 ||
-        S_ISDIR(about.st_mode))
-      continue;
-    // A process that was killed left it.
-    if (StringRef(entry->d_name).ends_with(kTemporarySuffix)) {
-      if (now - about.st_mtime > kHour)
-        ::unlinkat(descriptor, entry->d_name, 0);
-      continue;
-    }
-    files.push_back({about.st_mtime, (uint64_t(about.st_size) | 4095) + 1, entry->d_name});
-    bytes += files.back().bytes;
-  }
-  llvm::sort(files, [](const File &a, const File &b) {
-    return std::tie(a.used, a.name) < std::tie(b.used, b.name);
-  });
-  for (const File &file : files) {
-    if (bytes <= mostBytes / kParts)
-      break;
-    ::unlinkat(descriptor, file.name.c_str(), 0);
-    bytes -= file.bytes;
-  }
-  ::closedir(directory);
+  llvm::CachePruningPolicy policy;
+  policy.Interval = std::chrono::minutes(1);
+  policy.Expiration = std::chrono::seconds(0);
+  policy.MaxSizeBytes = mostBytes;
+  // By the descriptor: whatever has the folder's path now.
+  llvm::pruneCache("/proc/self/fd/" + std::to_string(folder), policy);
 }

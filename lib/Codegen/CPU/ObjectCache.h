@@ -30,8 +30,8 @@ public:
   std::optional<std::string> find(llvm::StringRef key);
   /// Keeps the object, if that is possible.
   void store(llvm::StringRef key, llvm::StringRef object);
-  /// Removes what was not used for longest where there is more than there may be. Looks at a part
-  /// of the folder that grows with what was stored, so that all of it has its turn.
+  /// Removes what was not used for longest where there is more than there may be: looks at the
+  /// folder at most once a minute.
   void trim();
   /// Why an object could not be stored; empty: all were.
   std::error_code failure() const { return {failed.load(), std::generic_category()}; }
@@ -41,13 +41,12 @@ private:
       : folder(folder), compiler(compiler), mostBytes(mostBytes) {}
   std::string entryOf(llvm::StringRef key) const;
   bool write(const std::string &entry, llvm::StringRef content);
-  void trimPart(unsigned part);
 
   int folder;
   std::string compiler;
   uint64_t mostBytes;
-  std::atomic<uint64_t> storedBytes{0};
-  std::atomic<unsigned> lastPart{0}, writes{0};
+  std::atomic<bool> hasNew{false};
+  std::atomic<unsigned> writes{0};
   std::atomic<int> failed{0};
 };
 

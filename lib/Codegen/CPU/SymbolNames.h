@@ -3,16 +3,16 @@
 #ifndef MPC_LIB_CODEGEN_CPU_SYMBOLNAMES_H
 #define MPC_LIB_CODEGEN_CPU_SYMBOLNAMES_H
 
-#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Error.h"
 #include <string>
 
 namespace mpc {
 
-/// The object with other names of its symbols. `rename` returns the name that a symbol gets; empty
-/// for its own. Fails where the bytes are no object.
-llvm::Expected<std::string>
-renameSymbols(llvm::StringRef object, llvm::function_ref<std::string(llvm::StringRef name)> rename);
+/// The object with other names of its symbols: from each key to its value. Fails where the bytes
+/// are no object.
+llvm::Expected<std::string> renameSymbols(llvm::StringRef object,
+                                          const llvm::StringMap<std::string> &names);
 
 } // namespace mpc
 

@@ -154,10 +154,6 @@ private:
 
 static func::FuncOp findFunctionWithLayers(ModuleOp module) {
   for (auto function : module.getOps<func::FuncOp>())
-    if (!function.isExternal() && function.getName() == "forward" &&
-        !function.getOps<LayerOp>().empty())
-      return function;
-  for (auto function : module.getOps<func::FuncOp>())
     if (!function.isExternal() && !function.getOps<LayerOp>().empty())
       return function;
   return nullptr;

@@ -22,19 +22,19 @@ void writeFloat(std::vector<uint8_t> &bytes, size_t index, float value) {
 
 /// In the matrix of each gate, (rows, units), cuDNN has row by row what else stands column by
 /// column.
-void turnGates(StoredTensor &kernel, size_t gates, bool toCudnn) {
+void transposeGates(StoredTensor &kernel, size_t gates, bool toCudnn) {
   const size_t rows = size_t(kernel.dims[0]), width = size_t(kernel.dims[1]), units = width / gates;
-  std::vector<uint8_t> turned(kernel.bytes.size());
+  std::vector<uint8_t> transposed(kernel.bytes.size());
   for (size_t gate = 0; gate < gates; ++gate)
     for (size_t row = 0; row < rows; ++row)
       for (size_t unit = 0; unit < units; ++unit) {
-        // The place of an element in its gate's matrix, counted along the columns.
-        const size_t place = unit * rows + row;
+        // The index of an element in its gate's matrix, counted along the columns.
+        const size_t index = unit * rows + row;
         const size_t plain = row * width + gate * units + unit;
-        const size_t cudnn = place / units * width + gate * units + place % units;
-        writeFloat(turned, toCudnn ? cudnn : plain, readFloat(kernel, toCudnn ? plain : cudnn));
+        const size_t cudnn = index / units * width + gate * units + index % units;
+        writeFloat(transposed, toCudnn ? cudnn : plain, readFloat(kernel, toCudnn ? plain : cudnn));
       }
-  kernel.bytes = std::move(turned);
+  kernel.bytes = std::move(transposed);
 }
 
 /// An LSTM of cuDNN has two biases that are added.
@@ -77,7 +77,7 @@ void convertCudnnWeights(StoredTensor &kernel, StoredTensor &recurrent, StoredTe
   if (units <= 0 || !(isLstm || isGru) || !(fromCudnn || toCudnn))
     return;
   for (StoredTensor *tensor : {&kernel, &recurrent})
-    turnGates(*tensor, size_t(width / units), toCudnn);
+    transposeGates(*tensor, size_t(width / units), toCudnn);
   convertBias(bias, wanted, size_t(width));
 }
 
