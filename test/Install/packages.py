@@ -15,27 +15,12 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
 # pylint: disable=wrong-import-position
+from commands import Failure, expect, run  # noqa: E402
 import elf  # noqa: E402
 import named_tests  # noqa: E402
 
 NAMES = ["libmpcrt1", "libmpcrt-dev", "mpc-run", "mpc-tools"]
 LARGE = "llvm|mlir|lld|hdf5|python"
-
-
-class Failure(Exception):
-    pass
-
-
-def run(*command, **options):
-    result = subprocess.run(command, capture_output=True, text=True, **options)
-    if result.returncode:
-        raise Failure(f"{' '.join(command)}: exit {result.returncode}\n{(result.stdout + result.stderr)[-3000:]}")
-    return result.stdout + result.stderr
-
-
-def expect(text, pattern):
-    if not re.search(pattern, text):
-        raise Failure(f"{pattern!r} is not in:\n{text[-2000:]}")
 
 
 class Suite:

@@ -17,24 +17,8 @@ import urllib.request
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
+from commands import Failure, expect, run  # noqa: E402  pylint: disable=wrong-import-position
 import named_tests  # noqa: E402  pylint: disable=wrong-import-position
-
-
-class Failure(Exception):
-    pass
-
-
-def run(*command, code=0, **options):
-    result = subprocess.run(command, capture_output=True, text=True, **options)
-    if result.returncode != code:
-        raise Failure(f"{' '.join(command)}: exit {result.returncode}, expected {code}\n"
-                      f"{(result.stdout + result.stderr)[-3000:]}")
-    return result.stdout + result.stderr
-
-
-def expect(text, pattern):
-    if not re.search(pattern, text):
-        raise Failure(f"{pattern!r} is not in:\n{text[-2000:]}")
 
 
 class Suite:
