@@ -1,22 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs a command on a terminal, stopped now and then for the time that a long one takes: terminal.py TERM COMMAND..."""
+"""Runs a command on a terminal, stopped for the time that a long one takes: terminal.py TERM COMMAND..."""
 
+import glob
 import os
 import pty
 import signal
 import sys
 import time
 
+
+def used_milliseconds(process):
+    """Time of the processors, of all threads: how far a command is, on a busy machine, too."""
+    used = 0
+    for path in glob.glob(f"/proc/{process}/task/*/schedstat"):
+        try:
+            with open(path, encoding="ascii") as file:
+                used += int(file.read().split()[0])
+        except (OSError, IndexError):  # the thread has ended
+            pass
+    return used / 1e6
+
+
 pid, terminal = pty.fork()
 if pid == 0:
     os.environ["TERM"] = sys.argv[1]
     os.execvp(sys.argv[2], sys.argv[2:])
-# Many short stops, of which some come after the command has begun to count, on a fast machine and on a slow one.
-for _ in range(8):
-    time.sleep(0.015)
-    os.kill(pid, signal.SIGSTOP)
-    time.sleep(0.35)
-    os.kill(pid, signal.SIGCONT)
+# Then the command has begun to count, and has more than half of its work before it.
+while used_milliseconds(pid) < 60 and not os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+    time.sleep(0.001)
+os.kill(pid, signal.SIGSTOP)
+time.sleep(2.2)
+os.kill(pid, signal.SIGCONT)
 shown = b""
 try:
     while piece := os.read(terminal, 4096):
