@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Copies @forward and @loss into entries, in training or inference mode.
 #include "lib/Autodiff/TrainedModel.h"
-#include "dialects/mpc/IR/AddedMetric.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -162,7 +161,7 @@ FailureOr<TrainedModel::Copy> TrainedModel::emit(EntryBuilder &entry, Mode mode,
     if (forward.getResultAttr(i, MpcDialect::kLossTermAttr))
       terms[name] = value;
     else if (!forward.getResultAttr(i, MpcDialect::kMaskAttr) &&
-             !forward.getResultAttr(i, kAddedMetricAttr))
+             !forward.getResultAttr(i, MpcDialect::kAddedMetricAttr))
       copy.outputs.push_back({name, value});
   }
   if (!withLoss)

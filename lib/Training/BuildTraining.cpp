@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Builds @loss beside @forward: total loss, metric updates, and the declarations that training
 // needs (keras/src/trainers/compile_utils.py, trainer.py).
-#include "dialects/mpc/IR/AddedMetric.h"
 #include "lib/Training/LossFunction.h"
 #include "lib/Training/Losses.h"
 #include "lib/Training/Optimizers.h"
@@ -102,7 +101,8 @@ void LossBuilder::collectOutputs() {
                                           builder.getNamedAttr(MpcDialect::kInputAttr, name));
     if (forward.getResultAttr(i, MpcDialect::kLossTermAttr)) {
       lossTerms.push_back(argument);
-    } else if (auto metric = forward.getResultAttrOfType<StringAttr>(i, kAddedMetricAttr)) {
+    } else if (auto metric =
+                   forward.getResultAttrOfType<StringAttr>(i, MpcDialect::kAddedMetricAttr)) {
       addedMetrics[metric.getValue()].push_back(argument);
     } else if (forward.getResultAttr(i, MpcDialect::kMaskAttr)) {
       StringRef number = name.getValue(); // "mask<output>"

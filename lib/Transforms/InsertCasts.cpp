@@ -2,7 +2,6 @@
 //
 // mpc-insert-casts: Keras's autocast as explicit casts, and the end of layers. Functions are
 // rebuilt op by op in their order: operands are already final, so the types follow from them.
-#include "dialects/mpc/IR/AddedMetric.h"
 #include "lib/Transforms/LossBoundary.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
@@ -248,7 +247,7 @@ static VariableOp updatedBy(OpResult result) {
 /// Whether @loss alone takes the result, in float32: a term of the loss, or what a metric averages.
 static bool isForLoss(func::FuncOp function, unsigned index) {
   return function.getResultAttr(index, MpcDialect::kLossTermAttr) ||
-         function.getResultAttr(index, kAddedMetricAttr);
+         function.getResultAttr(index, MpcDialect::kAddedMetricAttr);
 }
 
 /// How a result of a layer leaves the function, which decides its type.

@@ -43,6 +43,9 @@ def Mpc_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kStatefulAttr = "mpc.stateful";
     /// Result: a float32 scalar that training adds to the loss (activity regularisers).
     static constexpr ::llvm::StringLiteral kLossTermAttr = "mpc.loss_term";
+    /// Result: float32 values whose mean training and evaluation report under this name
+    /// (model.add_metric of Keras 2). No output of the library.
+    static constexpr ::llvm::StringLiteral kAddedMetricAttr = "mpc.added_metric";
     /// Result: the mask (i1) of output i, named "mask<i>": losses and metrics leave out where it is
     /// false. No output of the library.
     static constexpr ::llvm::StringLiteral kMaskAttr = "mpc.mask";

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Registration of the dialect and shape inference shared by its ops.
-#include "dialects/mpc/IR/AddedMetric.h"
 #include "dialects/mpc/IR/Mpc.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"

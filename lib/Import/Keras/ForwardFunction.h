@@ -22,7 +22,8 @@ namespace mpc::keras {
 
 class VariableTable;
 
-/// What no policy decides: the dtype of an Input, loss terms. mpc-apply-policy leaves it alone.
+/// A precision that no policy decides: of an Input, of loss terms. mpc-apply-policy leaves it
+/// alone.
 PrecisionAttr makePrecision(mlir::Type compute, llvm::StringRef rule);
 
 class ForwardFunction {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The signature of @forward, once its body is done, and the declarations of what it reads.
-#include "dialects/mpc/IR/AddedMetric.h"
 #include "lib/Import/Keras/ForwardFunction.h"
 #include "lib/Import/Keras/VariableTable.h"
 
@@ -61,9 +60,9 @@ void ForwardFunction::addResults(Results &results, const VariableTable &variable
     results.add(term, {results.name("loss_term" + llvm::Twine(index)),
                        results.flag(MpcDialect::kLossTermAttr)});
   for (const auto &[index, metric] : llvm::enumerate(addedMetrics))
-    results.add(metric.values,
-                {results.name("added_metric" + llvm::Twine(index)),
-                 builder.getNamedAttr(kAddedMetricAttr, builder.getStringAttr(metric.name))});
+    results.add(metric.values, {results.name("added_metric" + llvm::Twine(index)),
+                                builder.getNamedAttr(MpcDialect::kAddedMetricAttr,
+                                                     builder.getStringAttr(metric.name))});
   // Losses and metrics leave out what the mask of an output leaves out (keras/src/losses/loss.py).
   for (const auto &[index, output] : llvm::enumerate(outputs))
     if (Value mask = masks.lookup(output))

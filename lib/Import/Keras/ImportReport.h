@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What one import has to say of a file: errors, all at once, warnings, and layers of which only
-// inference is supported.
+// The messages of one import: errors, all at once, warnings, and layers of which only inference is
+// supported.
 #ifndef MPC_LIB_IMPORT_KERAS_IMPORTREPORT_H
 #define MPC_LIB_IMPORT_KERAS_IMPORTREPORT_H
 

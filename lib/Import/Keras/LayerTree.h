@@ -50,7 +50,7 @@ public:
   const llvm::MapVector<const LayerConfig *, std::string> &getGroups() const { return groups; }
   /// Null where the file has none for the layer.
   const std::string *findGroup(const LayerConfig &layer) const;
-  /// What the layer wrote beside the weights; null where it wrote nothing.
+  /// The vocabulary that the layer wrote beside the weights; null where it wrote none.
   const std::string *findVocabulary(const LayerConfig &layer) const;
   /// A layer, then the layer that holds it in its config (a wrapper, an attention), and so on.
   llvm::SmallVector<const LayerConfig *, 4> getContainers(const LayerConfig *layer) const;

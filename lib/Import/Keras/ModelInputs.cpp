@@ -224,7 +224,7 @@ Value ModelInputs::addArgument(const LayerConfig &layer, llvm::StringRef path,
              : makeInputLayer(layer, path, input, elementType, dtype);
 }
 
-/// What a nested model is called with.
+/// The argument of a nested model, as its input layer takes it.
 Value ModelInputs::takeOuter(const LayerConfig &layer, llvm::StringRef path,
                              llvm::MutableArrayRef<int64_t> shape, mlir::Type elementType,
                              llvm::StringRef dtype, Value outer) {

@@ -13,7 +13,7 @@
 
 namespace mpc::keras {
 
-/// What to do instead of a layer class of Keras that is not supported.
+/// Advice to the owner of a layer class of Keras that is not supported.
 static llvm::StringRef adviceFor(llvm::StringRef className) {
   return llvm::StringSwitch<llvm::StringRef>(className)
       .Cases({"StringLookup", "TextVectorization"},

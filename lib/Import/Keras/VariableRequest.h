@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a layer says of a variable that it asks for, and who asks.
+// The properties of a variable that a layer asks for, and who asks.
 #ifndef MPC_LIB_IMPORT_KERAS_VARIABLEREQUEST_H
 #define MPC_LIB_IMPORT_KERAS_VARIABLEREQUEST_H
 
@@ -30,10 +30,10 @@ struct VariableRequest {
   bool frozen = false;  ///< the same, of a variable that Keras lists among trainable ones
   bool autocast = true; ///< false: the layer reads it in the dtype that it is stored in
   bool counter = false; ///< an int64, not a floating tensor
-  /// What the layer keeps from call to call: every forward pass may renew it, in inference too, and
+  /// The layer keeps it from call to call: every forward pass may renew it, in inference too, and
   /// Keras's files do not hold it.
   bool stateful = false;
-  /// What it is stored in when that is not the policy's business (`add_weight(dtype=...)`).
+  /// Its dtype when that is not the policy's business (`add_weight(dtype=...)`).
   mlir::Type ownType = {};
   /// The training step stores what arrives as its gradient (Keras's overwrite_with_gradient).
   bool overwrite = false;

@@ -61,8 +61,8 @@ public:
   llvm::ArrayRef<ModelVariable> getAll() const { return variables; }
   llvm::MutableArrayRef<ModelVariable> getAll() { return variables; }
 
-  /// What the next call reads of the variable, which is made on the first call; null after an
-  /// error.
+  /// The value that the next call reads of the variable, which is made on the first call; null
+  /// after an error.
   mlir::Value getValue(const VariableOwner &owner, const VariableRequest &request);
   /// The same of a variable that the layer may have; null when it has no such variable.
   mlir::Value findValue(const LayerConfig &layer, llvm::StringRef name) const;
