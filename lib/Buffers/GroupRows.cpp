@@ -91,12 +91,11 @@ namespace {
 struct GroupRowsPass : mpc::impl::GroupRowsBase<GroupRowsPass> {
   using GroupRowsBase::GroupRowsBase;
 
-  void runOnModule() override {
-    IRRewriter rewriter(&getContext());
-    for (auto entry : getOperation().getOps<func::FuncOp>())
-      if (isEntry(entry))
-        for (Block &block : entry.getBody())
-          gather(rewriter, block);
+  LogicalResult runOnEntry(func::FuncOp entry) const override {
+    IRRewriter rewriter(entry.getContext());
+    for (Block &block : entry.getBody())
+      gather(rewriter, block);
+    return success();
   }
 
   static bool add(RowGroup &group, Operation *op) {

@@ -81,10 +81,6 @@ static LogicalResult plan(func::FuncOp entry) {
 
 namespace {
 struct PlanMemoryPass : mpc::impl::PlanMemoryBase<PlanMemoryPass> {
-  void runOnModule() override {
-    for (auto entry : getOperation().getOps<func::FuncOp>())
-      if (isEntry(entry) && failed(plan(entry)))
-        signalPassFailure();
-  }
+  LogicalResult runOnEntry(func::FuncOp entry) const override { return plan(entry); }
 };
 } // namespace

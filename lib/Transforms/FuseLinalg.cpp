@@ -135,12 +135,12 @@ static void remarkRefused(func::FuncOp function) {
 
 namespace {
 struct FuseLinalgPass : mpc::impl::FuseLinalgBase<FuseLinalgPass> {
-  void runOnModule() override {
-    for (auto function : getOperation().getOps<func::FuncOp>())
-      if (isEntry(function) && llvm::hasSingleElement(function.getBody())) {
-        mergeKernels(function, mergeOne);
-        remarkRefused(function);
-      }
+  LogicalResult runOnEntry(func::FuncOp entry) const override {
+    mergeKernels(entry, mergeOne);
+    // What nobody reads is not looked for.
+    if (entry.getContext()->getRemarkEngine())
+      remarkRefused(entry);
+    return success();
   }
 };
 } // namespace

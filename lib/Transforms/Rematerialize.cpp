@@ -111,12 +111,11 @@ namespace {
 struct RematerializePass : mpc::impl::RematerializeBase<RematerializePass> {
   using RematerializeBase::RematerializeBase;
 
-  void runOnModule() override {
-    for (auto function : getOperation().getOps<func::FuncOp>())
-      if (isEntry(function) && llvm::hasSingleElement(function.getBody()))
-        mergeKernels(function, [&](IRRewriter &rewriter, GenericOp consumer) {
-          return rematerializeOne(rewriter, consumer, workPerByte);
-        });
+  LogicalResult runOnEntry(func::FuncOp entry) const override {
+    mergeKernels(entry, [&](IRRewriter &rewriter, GenericOp consumer) {
+      return rematerializeOne(rewriter, consumer, workPerByte);
+    });
+    return success();
   }
 };
 } // namespace

@@ -84,6 +84,9 @@ struct PassesWideCotangent : mlir::OpTrait::TraitBase<Op, PassesWideCotangent> {
 /// Trait of ops that backward bodies of loops compute again instead of reading a stacked result.
 template <typename Op> struct CheaperThanStack : mlir::OpTrait::TraitBase<Op, CheaperThanStack> {};
 
+/// Trait of ops whose reference value is what compiled code computes, bit by bit.
+template <typename Op> struct ExactOfConstants : mlir::OpTrait::TraitBase<Op, ExactOfConstants> {};
+
 /// Trait of ops that MpcDialect::kEveryStepAttr may mark: their vector-Jacobian products ask for
 /// it.
 template <typename Op> struct KnowsEveryStep : mlir::OpTrait::TraitBase<Op, KnowsEveryStep> {};

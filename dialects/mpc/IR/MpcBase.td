@@ -19,6 +19,7 @@ def Mpc_Dialect : Dialect {
   }];
   let useDefaultAttributePrinterParser = 1;
   let dependentDialects = ["::mlir::func::FuncDialect"];
+  let hasConstantMaterializer = 1;
   let hasOperationAttrVerify = 1;
   let hasRegionArgAttrVerify = 1;
   let hasRegionResultAttrVerify = 1;
@@ -133,6 +134,12 @@ def Mpc_PassesWideCotangent : NativeOpTrait<"PassesWideCotangent"> {
 /// Ops that move elements or compute each with an instruction or two: backward bodies of loops compute
 /// them again, which costs no more than reading what the forward loop would have stacked.
 def Mpc_CheaperThanStack : NativeOpTrait<"CheaperThanStack"> {
+  let cppNamespace = "::mpc";
+}
+
+/// Ops whose reference value is, bit by bit, what compiled code computes: they move or choose elements,
+/// or round each once. Of constants they are constants.
+def Mpc_ExactOfConstants : NativeOpTrait<"ExactOfConstants"> {
   let cppNamespace = "::mpc";
 }
 

@@ -112,6 +112,17 @@ llvm::APSInt SelectOp::evaluateIntegers(ArrayRef<llvm::APSInt> s) {
   return s[0].isZero() ? s[2] : s[1];
 }
 
+/// What is chosen, unless it is repeated along the other operands.
+OpFoldResult SelectOp::fold(FoldAdaptor adaptor) {
+  auto known = dyn_cast_or_null<DenseElementsAttr>(adaptor.getCondition());
+  Value chosen;
+  if (getOnTrue() == getOnFalse())
+    chosen = getOnTrue();
+  else if (known && known.isSplat())
+    chosen = known.getSplatValue<bool>() ? getOnTrue() : getOnFalse();
+  return chosen && chosen.getType() == getType() ? chosen : OpFoldResult();
+}
+
 LogicalResult SelectOp::buildVjp(OpBuilder &builder, ValueRange cotangents, ArrayRef<bool> wanted,
                                  MutableArrayRef<Value> operandCotangents) {
   Value dy = cotangents[0];

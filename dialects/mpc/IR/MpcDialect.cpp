@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Registration of the dialect and shape inference shared by its ops.
+#include "FoldConstants.h"
 #include "dialects/mpc/IR/Mpc.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -31,6 +32,7 @@ void MpcDialect::initialize() {
 #define GET_OP_LIST
 #include "dialects/mpc/IR/MpcOps.cpp.inc"
       >();
+  addInterfaces<FoldConstants>();
 }
 
 /// An argument or result that names a variable must find it in the module and have its type.

@@ -161,7 +161,7 @@ def Mpc_IsFiniteOp : Mpc_ElementwiseOp<"is_finite"> {
   let assemblyFormat = "$input attr-dict `:` type($input)";
 }
 
-def Mpc_SelectOp : Mpc_ElementwiseOp<"select", [Mpc_CheaperThanStack, DeclareOpInterfaceMethods<Mpc_IntegerElementwiseOpInterface>]> {
+def Mpc_SelectOp : Mpc_ElementwiseOp<"select", [Mpc_CheaperThanStack, Mpc_ExactOfConstants, DeclareOpInterfaceMethods<Mpc_IntegerElementwiseOpInterface>]> {
   let summary = "a where the condition holds, else b";
   let description = [{
     All three broadcast. Both values have one element type.
@@ -171,9 +171,10 @@ def Mpc_SelectOp : Mpc_ElementwiseOp<"select", [Mpc_CheaperThanStack, DeclareOpI
   let arguments = (ins Mpc_BoolTensor:$condition, Mpc_Tensor:$on_true, Mpc_Tensor:$on_false);
   let results = (outs Mpc_Tensor:$result);
   let assemblyFormat = "$condition `,` $on_true `,` $on_false attr-dict `:` type($condition) `,` type($on_true) `,` type($on_false)";
+  let hasFolder = 1;
 }
 
-def Mpc_CastOp : Mpc_Op<"cast", [Pure, Mpc_PassesWideCotangent, DeclareOpInterfaceMethods<CastOpInterface>,
+def Mpc_CastOp : Mpc_Op<"cast", [Pure, Mpc_ExactOfConstants, Mpc_PassesWideCotangent, DeclareOpInterfaceMethods<CastOpInterface>,
     SameOperandsAndResultShape, DeclareOpInterfaceMethods<Mpc_DifferentiableOpInterface, ["isCheapToRecompute"]>,
     DeclareOpInterfaceMethods<Mpc_ReferenceOpInterface>]> {
   let summary = "the only op that changes a floating element type";

@@ -88,8 +88,20 @@ LogicalResult ReshapeOp::verify() {
   return success();
 }
 
-OpFoldResult ReshapeOp::fold(FoldAdaptor) {
+/// The only open extent is the batch: of one type is of one shape.
+OpFoldResult BroadcastLikeOp::fold(FoldAdaptor) {
   return getInput().getType() == getType() ? getInput() : OpFoldResult();
+}
+
+OpFoldResult ReshapeOp::fold(FoldAdaptor) {
+  if (getInput().getType() == getType())
+    return getInput();
+  // Of two in a row the second one does it all.
+  auto inner = getInput().getDefiningOp<ReshapeOp>();
+  if (!inner)
+    return {};
+  getInputMutable().assign(inner.getInput());
+  return getResult();
 }
 
 MPC_INFER(TransposeOp) {
@@ -177,6 +189,10 @@ LogicalResult ConcatenateOp::verify() {
   return success();
 }
 
+OpFoldResult ConcatenateOp::fold(FoldAdaptor) {
+  return getInputs().size() == 1 ? getInputs().front() : OpFoldResult();
+}
+
 MPC_INFER(SliceOp) {
   Adaptor adaptor(operands, attributes, properties, regions);
   auto input = tensorTypeOf(operands[0]);
@@ -199,6 +215,11 @@ LogicalResult SliceOp::verify() {
     return emitOpError() << size << " elements from " << offset << " on are outside extent "
                          << extent;
   return success();
+}
+
+/// All elements from the first one on.
+OpFoldResult SliceOp::fold(FoldAdaptor) {
+  return getInput().getType() == getType() ? getInput() : OpFoldResult();
 }
 
 MPC_INFER(PadOp) {
@@ -224,6 +245,10 @@ LogicalResult PadOp::verify() {
   if (!isa<FloatType>(elementTypeOf(getInput())) && !getValue().isZero())
     return emitOpError() << "pads integers with zeros";
   return success();
+}
+
+OpFoldResult PadOp::fold(FoldAdaptor) {
+  return getLow() == 0 && getHigh() == 0 ? getInput() : OpFoldResult();
 }
 
 bool BroadcastLikeOp::isCheapToRecompute() { return true; }

@@ -148,7 +148,7 @@ def Mpc_OneHotOp : Mpc_Op<"one_hot", [Pure, Mpc_Referenced]> {
 }
 
 class Mpc_MovementOp<string mnemonic, list<Trait> traits = [], Trait differentiable = Mpc_Differentiable>
-    : Mpc_Op<mnemonic, [Pure, Mpc_Precise, differentiable, Mpc_Referenced] # traits>;
+    : Mpc_Op<mnemonic, [Pure, Mpc_Precise, differentiable, Mpc_Referenced, Mpc_ExactOfConstants] # traits>;
 
 def Mpc_BroadcastLikeOp : Mpc_MovementOp<"broadcast_like", [Mpc_Inferred], Mpc_CheapDifferentiable> {
   let summary = "repeat to the shape of another tensor";
@@ -161,6 +161,7 @@ def Mpc_BroadcastLikeOp : Mpc_MovementOp<"broadcast_like", [Mpc_Inferred], Mpc_C
   let results = (outs Mpc_Tensor:$result);
   let assemblyFormat = "$input `,` $like attr-dict `:` type($input) `,` type($like)";
   let hasVerifier = 1;
+  let hasFolder = 1;
   let extraClassDeclaration = [{
     bool staysWide(unsigned operandIndex) { return operandIndex == 1; }
   }];
@@ -197,6 +198,7 @@ def Mpc_ConcatenateOp : Mpc_MovementOp<"concatenate", [Mpc_CheaperThanStack, Mpc
   let results = (outs Mpc_Tensor:$result);
   let assemblyFormat = "$inputs attr-dict `:` functional-type($inputs, $result)";
   let hasVerifier = 1;
+  let hasFolder = 1;
 }
 
 def Mpc_SliceOp : Mpc_MovementOp<"slice", [Mpc_CheaperThanStack, Mpc_Inferred, Mpc_PassesWideCotangent]> {
@@ -205,6 +207,7 @@ def Mpc_SliceOp : Mpc_MovementOp<"slice", [Mpc_CheaperThanStack, Mpc_Inferred, M
   let arguments = (ins Mpc_Tensor:$input, I64Attr:$axis, I64Attr:$offset, I64Attr:$size);
   let results = (outs Mpc_Tensor:$result);
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let hasFolder = 1;
   let hasVerifier = 1;
 }
 
@@ -216,6 +219,7 @@ def Mpc_PadOp : Mpc_MovementOp<"pad", [Mpc_CheaperThanStack, Mpc_Inferred]> {
   let arguments = (ins Mpc_FactorTensor:$input, I64Attr:$axis, I64Attr:$low, I64Attr:$high, F64Attr:$value);
   let results = (outs Mpc_FactorTensor:$result);
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let hasFolder = 1;
   let hasVerifier = 1;
 }
 

@@ -6,6 +6,7 @@
 #define MPC_ANALYSIS_PHASEPASS_H
 
 #include "dialects/mpc/IR/Mpc.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/Pass.h"
 
 namespace mpc {
@@ -25,6 +26,27 @@ public:
     if (failed(verifyPhaseOfOps(getOperation(), kPhase, getArgument())))
       return signalPassFailure();
     runOnModule();
+  }
+};
+
+/// Runs `run` on each entry: on all cores, because entries do not need each other, with errors in
+/// the order of the module. One by one where somebody reads remarks, which come in the order in
+/// which they are made. Failure if one of them fails.
+llvm::LogicalResult forEachEntry(mlir::ModuleOp module,
+                                 llvm::function_ref<llvm::LogicalResult(mlir::func::FuncOp)> run);
+
+/// A PhasePass that works on the body of one entry at a time, and neither reads another function
+/// nor changes the module.
+template <Phase kPhase> class EntryPass : public PhasePass<kPhase> {
+public:
+  using PhasePass<kPhase>::PhasePass;
+
+  virtual llvm::LogicalResult runOnEntry(mlir::func::FuncOp entry) const = 0;
+
+  void runOnModule() final {
+    if (failed(forEachEntry(this->getOperation(),
+                            [&](mlir::func::FuncOp entry) { return runOnEntry(entry); })))
+      this->signalPassFailure();
   }
 };
 

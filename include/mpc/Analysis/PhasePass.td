@@ -11,4 +11,8 @@ include "mlir/Pass/PassBase.td"
 class PhasePass<string argument, string phase>
     : PassBase<argument, "::mpc::PhasePass<::mpc::Phase::" # phase # ">">;
 
+/// One that works on entries, each for itself.
+class EntryPass<string argument, string phase>
+    : PassBase<argument, "::mpc::EntryPass<::mpc::Phase::" # phase # ">">;
+
 #endif // MPC_ANALYSIS_PHASE_PASS

@@ -122,10 +122,9 @@ static void compact(func::FuncOp entry) {
 
 namespace {
 struct CompactArenaPass : mpc::impl::CompactArenaBase<CompactArenaPass> {
-  void runOnModule() override {
-    for (auto function : getOperation().getOps<func::FuncOp>())
-      if (isEntry(function))
-        compact(function);
+  LogicalResult runOnEntry(func::FuncOp entry) const override {
+    compact(entry);
+    return success();
   }
 };
 } // namespace
