@@ -7,6 +7,7 @@
 #include "lib/Driver/UnknownInput.h"
 #include "lib/Driver/WeightsBeside.h"
 #include "mlir/IR/AsmState.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mpc/Codegen/CPU/Emit.h"
@@ -298,13 +299,16 @@ void Compilation::warnOfWeights() {
 
 ExitCode Compilation::runPhase(Phase phase) {
   PassManager manager(&context);
-  manager.enableVerifier(true);
+  // Behind each pass where the input can be at fault; later IR is long, and checking it behind each
+  // pass would take a third of the time of them all.
+  const bool verifiesEachPass = phase <= Phase::Fusion;
+  manager.enableVerifier(verifiesEachPass);
   addPhase(manager, phase, options.pipeline);
   progress.follow(manager);
   progress.show("phase " + stringifyPhase(phase));
   if (options.verbose)
     diagnostics.note("phase " + stringifyPhase(phase));
-  if (failed(manager.run(*module)))
+  if (failed(manager.run(*module)) || (!verifiesEachPass && failed(verify(*module))))
     // Up to fusion, and where CUDA's kernels are made, the input can be at fault; elsewhere a
     // failure is ours.
     return phase <= Phase::Fusion || (options.cuda && phase == Phase::Kernels)

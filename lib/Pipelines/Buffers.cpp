@@ -18,7 +18,7 @@ void mpc::buildBuffersPipeline(OpPassManager &manager, Device device) {
   // one. It must run before any folding: a full-size insertion folds away and takes the destination
   // with it.
   manager.addNestedPass<func::FuncOp>(createPlaceInsertions());
-  manager.addPass(bufferization::createOneShotBufferizePass());
+  manager.addPass(createBufferize());
   // Copies of a buffer onto itself, dimensions of allocations, equal constants.
   manager.addNestedPass<func::FuncOp>(createCanonicalizerPass());
   manager.addNestedPass<func::FuncOp>(createCSEPass());

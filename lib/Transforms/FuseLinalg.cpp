@@ -136,6 +136,8 @@ static void remarkRefused(func::FuncOp function) {
 namespace {
 struct FuseLinalgPass : mpc::impl::FuseLinalgBase<FuseLinalgPass> {
   LogicalResult runOnEntry(func::FuncOp entry) const override {
+    if (!llvm::hasSingleElement(entry.getBody()))
+      return success();
     mergeKernels(entry, mergeOne);
     // What nobody reads is not looked for.
     if (entry.getContext()->getRemarkEngine())

@@ -112,9 +112,10 @@ struct RematerializePass : mpc::impl::RematerializeBase<RematerializePass> {
   using RematerializeBase::RematerializeBase;
 
   LogicalResult runOnEntry(func::FuncOp entry) const override {
-    mergeKernels(entry, [&](IRRewriter &rewriter, GenericOp consumer) {
-      return rematerializeOne(rewriter, consumer, workPerByte);
-    });
+    if (llvm::hasSingleElement(entry.getBody()))
+      mergeKernels(entry, [&](IRRewriter &rewriter, GenericOp consumer) {
+        return rematerializeOne(rewriter, consumer, workPerByte);
+      });
     return success();
   }
 };

@@ -61,6 +61,17 @@ def PlaceInsertions : Pass<"mpc-place-insertions", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::bufferization::BufferizationDialect", "::mlir::tensor::TensorDialect"];
 }
 
+def Bufferize : Pass<"mpc-bufferize", "::mlir::ModuleOp"> {
+  let summary = "one-shot bufferization of each function by itself";
+  let description = [{
+    Upstream's pass with its default options analyses all functions of the module as one. No value goes
+    from one to another here, since mpc-pass-destinations has made results arguments: functions do not
+    need each other and run on all cores. Those with constants of tensors, which become globals of the
+    module, come one by one behind the others.
+  }];
+  let dependentDialects = ["::mlir::bufferization::BufferizationDialect", "::mlir::memref::MemRefDialect"];
+}
+
 def LowerConcatenations : PhasePass<"mpc-lower-concatenations", "Buffers"> {
   let summary = "compute parts where their concatenation has them, and copy the others";
   let description = [{
@@ -88,7 +99,7 @@ def LowerConcatenations : PhasePass<"mpc-lower-concatenations", "Buffers"> {
   let dependentDialects = ["::mlir::memref::MemRefDialect"];
 }
 
-def GroupRows : PhasePass<"mpc-group-rows", "Buffers"> {
+def GroupRows : EntryPass<"mpc-group-rows", "Buffers"> {
   let summary = "gather row-wise structured ops on buffers into mpcrt.rows";
   let description = [{
     Softmax, normalisations and losses are chains of reductions over a row and elementwise ops on it.
@@ -159,7 +170,7 @@ def PrepareWeights : PhasePass<"mpc-prepare-weights", "Buffers"> {
   let dependentDialects = ["::mpc::mpcrt::MpcrtDialect"];
 }
 
-def PlanMemory : PhasePass<"mpc-plan-memory", "Buffers"> {
+def PlanMemory : EntryPass<"mpc-plan-memory", "Buffers"> {
   let summary = "replace every temporary of an entry by a view of one arena";
   let description = [{
     Offsets are known at compile time but for the batch. Buffers whose lives do not overlap share

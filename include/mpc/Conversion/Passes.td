@@ -120,7 +120,7 @@ def InterleaveLaunches : PhasePass<"mpc-interleave-launches", "Kernels"> {
   let dependentDialects = ["::mpc::mpcrt::MpcrtDialect"];
 }
 
-def CompactArena : PhasePass<"mpc-compact-arena", "Kernels"> {
+def CompactArena : EntryPass<"mpc-compact-arena", "Kernels"> {
   let summary = "for CPUs: no memory for results that kernels consume";
   let description = [{
     mpc-plan-memory gave every temporary a place, before it was known which results of contractions

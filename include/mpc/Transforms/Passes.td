@@ -425,7 +425,7 @@ def FuseInputCasts : PhasePass<"mpc-fuse-input-casts", "Tensors"> {
   }];
 }
 
-def FuseLinalg : PhasePass<"mpc-fuse-linalg", "Tensors"> {
+def FuseLinalg : EntryPass<"mpc-fuse-linalg", "Tensors"> {
   let summary = "merge chains of elementwise linalg.generic ops into one kernel each";
   let description = [{
     In entries, after convert-mpc-to-linalg. A producer without reductions moves into its consumer when
@@ -439,7 +439,7 @@ def FuseLinalg : PhasePass<"mpc-fuse-linalg", "Tensors"> {
   let dependentDialects = ["::mlir::affine::AffineDialect"];
 }
 
-def Rematerialize : PhasePass<"mpc-rematerialize", "Tensors"> {
+def Rematerialize : EntryPass<"mpc-rematerialize", "Tensors"> {
   let summary = "compute again in a later kernel what an earlier one would store for it alone";
   let description = [{
     In entries, after mpc-fuse-linalg, whose kernels are whole. Of gelu(x) or x * sigmoid(x) the forward pass stores what the

@@ -8,6 +8,7 @@
 #include "lib/Codegen/CPU/TableBuilder.h"
 #include "lib/Codegen/CUDA/CudaProgram.h"
 #include "lib/Target/Artifacts.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
@@ -192,8 +193,10 @@ llvm::Error mpc::emitModule(ModuleOp module, const WeightStore &weights,
     compilation.emplace(*cuda, *options.cuda, options.name);
   }
   PassManager manager(module.getContext());
+  // Once, at the end: see Compilation::runPhase.
+  manager.enableVerifier(false);
   buildLLVMPipeline(manager);
-  if (failed(manager.run(module)))
+  if (failed(manager.run(module)) || failed(verify(module)))
     return internalError("lowering to the LLVM dialect failed");
   auto tables = readModuleTables(module);
   if (!tables)

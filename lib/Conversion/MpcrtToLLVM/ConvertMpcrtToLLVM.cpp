@@ -119,8 +119,11 @@ private:
 
     RewritePatternSet expansions(&getContext());
     arith::populateArithExpandOpsPatterns(expansions);
-    if (failed(applyPatternsGreedily(module, std::move(expansions),
-                                     GreedyRewriteConfig().enableFolding(false))))
+    // What regions have too much is left to LLVM.
+    if (failed(applyPatternsGreedily(
+            module, std::move(expansions),
+            GreedyRewriteConfig().enableFolding(false).setRegionSimplificationLevel(
+                GreedySimplifyRegionLevel::Disabled))))
       return failure();
 
     LowerToLLVMOptions options(&getContext());

@@ -1,6 +1,7 @@
-// RUN: mpc-opt %s --mpc-to-module | FileCheck %s
+// RUN: mpc-opt %s --mpc-to-module > %t && FileCheck %s < %t
+// RUN: mpc-opt %s --mpc-to-module --mlir-disable-threading | diff - %t
 // Two layers in mixed_float16 with Adam and a dynamic loss scale, through all phases. The trials of passes on
-// other IR (test/Long/ir_trials.py) start from here, too.
+// other IR (test/Long/ir_trials.py) start from here, too. Names and code do not depend on threads.
 // CHECK: llvm.func @train_step
 mpc.variable @"a/kernel" : tensor<16x32xf32> role trainable layer("a") {initializer = #mpc.initializer<uniform, a = -0.3, b = 0.3>}
 mpc.variable @"a/bias" : tensor<32xf32> role trainable layer("a") {initializer = #mpc.initializer<zeros>}
