@@ -95,4 +95,6 @@ KINDS = {"Dense layers": dense, "stack of steps": stack, "concatenation of slice
          "residual blocks": residual, "transformer blocks": transformer, "LSTM layers": recurrent, "outputs": outputs, "guide's model": guide}  # fmt: skip
 
 if __name__ == "__main__":
+    # Keras follows a graph from its outputs by recursion, several calls for a layer.
+    sys.setrecursionlimit(200_000)
     pathlib.Path(sys.argv[3]).write_text(keras.Model(*KINDS[sys.argv[1]](int(sys.argv[2]))).to_json())

@@ -47,8 +47,10 @@ static MaybeExtent divide(BatchExtent a, BatchExtent b) {
 }
 
 BlockArgument mpc::getBatchArgument(func::FuncOp entry) {
-  for (BlockArgument argument : entry.getArguments())
-    if (entry.getArgAttr(argument.getArgNumber(), mpcrt::MpcrtDialect::kBatchAttr))
+  // It is asked for with each extent; attributes take longer to find than types.
+  for (BlockArgument argument : llvm::reverse(entry.getArguments()))
+    if (argument.getType().isIndex() &&
+        entry.getArgAttr(argument.getArgNumber(), mpcrt::MpcrtDialect::kBatchAttr))
       return argument;
   return {};
 }

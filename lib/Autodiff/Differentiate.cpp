@@ -72,8 +72,7 @@ static LogicalResult buildGradientsEntry(ModuleOp module, TrainedModel &model) {
     }
   size_t variables = independents.size();
   for (BlockArgument argument : entry.function.getArguments()) {
-    auto name = entry.function.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
-                                                            MpcDialect::kInputAttr);
+    auto name = entry.attributesOf(argument).getAs<StringAttr>(MpcDialect::kInputAttr);
     if (name && isa<FloatType>(elementTypeOf(argument))) {
       independents.push_back(argument);
       names.push_back("gradx:" + name.str());

@@ -6,21 +6,30 @@ using namespace mlir;
 using namespace mpc;
 
 EntryBuilder::EntryBuilder(ModuleOp module, EntryRole role, Location loc)
-    : builder(module.getContext()) {
+    : builder(module.getContext()), module(module) {
   function = func::FuncOp::create(loc, stringifyEntryRole(role), builder.getFunctionType({}, {}));
   function->setAttr(MpcDialect::kEntryAttr, EntryRoleAttr::get(builder.getContext(), role));
   module.push_back(function);
   builder.setInsertionPointToEnd(function.addEntryBlock());
 }
 
+VariableOp EntryBuilder::declarationOf(FlatSymbolRefAttr symbol) {
+  auto known = declarations.find(symbol);
+  if (known == declarations.end()) {
+    // The optimizer has declared more of them meanwhile.
+    for (auto variable : module.getOps<VariableOp>())
+      declarations[FlatSymbolRefAttr::get(variable.getSymNameAttr())] = variable;
+    known = declarations.find(symbol);
+  }
+  return known == declarations.end() ? VariableOp() : known->second;
+}
+
 Value EntryBuilder::addArgument(Type type, DictionaryAttr attributes) {
   // Variables come last.
-  unsigned index = function.getNumArguments();
-  if (!attributes.contains(MpcDialect::kVariableAttr))
-    while (index > 0 && function.getArgAttr(index - 1, MpcDialect::kVariableAttr))
-      --index;
-  (void)function.insertArgument(index, type, attributes, function.getLoc());
-  return function.getArgument(index);
+  const bool isVariable = attributes.contains(MpcDialect::kVariableAttr);
+  const unsigned index = isVariable ? arguments.size() : others++;
+  arguments.insert(arguments.begin() + index, attributes);
+  return function.getBody().front().insertArgument(index, type, function.getLoc());
 }
 
 Value EntryBuilder::argument(Type type, DictionaryAttr attributes) {
@@ -37,9 +46,9 @@ Value EntryBuilder::argument(Type type, DictionaryAttr attributes) {
 Value EntryBuilder::variable(FlatSymbolRefAttr symbol) {
   Value &value = variables[symbol];
   if (!value) {
-    auto declaration = SymbolTable::lookupNearestSymbolFrom<VariableOp>(function, symbol);
-    value = addArgument(declaration.getType(), builder.getDictionaryAttr(builder.getNamedAttr(
-                                                   MpcDialect::kVariableAttr, symbol)));
+    value = addArgument(
+        declarationOf(symbol).getType(),
+        builder.getDictionaryAttr(builder.getNamedAttr(MpcDialect::kVariableAttr, symbol)));
   }
   return value;
 }
@@ -75,6 +84,10 @@ void mpc::removeDeadCode(func::FuncOp function) {
 }
 
 void EntryBuilder::finish() {
+  // All arguments at once: the type of a function is a list of theirs, and each list is kept.
+  function.setFunctionType(
+      builder.getFunctionType(function.getBody().front().getArgumentTypes(), {}));
+  function.setAllArgAttrs(arguments);
   SmallVector<Value> values;
   SmallVector<DictionaryAttr> attributes;
   for (const Result &result : llvm::concat<Result>(outputs, updates)) {

@@ -19,6 +19,12 @@ public:
   mlir::Value argument(mlir::Type type, mlir::DictionaryAttr attributes);
   /// The argument that holds a variable's value when the function is called.
   mlir::Value variable(mlir::FlatSymbolRefAttr symbol);
+  /// The attributes that the argument was added with; the function has them from `finish` on.
+  mlir::DictionaryAttr attributesOf(mlir::BlockArgument argument) const {
+    return arguments[argument.getArgNumber()];
+  }
+  /// Null for a symbol that is no variable of the module.
+  VariableOp declarationOf(mlir::FlatSymbolRefAttr symbol);
   void addOutput(llvm::StringRef name, mlir::Value value);
   void addUpdate(mlir::FlatSymbolRefAttr symbol, mlir::Value value);
   /// Ends the function: removes dead ops and variable arguments that nothing reads, returns.
@@ -34,6 +40,10 @@ private:
     mlir::Value value;
     mlir::NamedAttribute attribute;
   };
+  mlir::ModuleOp module;
+  llvm::SmallVector<mlir::DictionaryAttr> arguments; ///< attributes of each
+  unsigned others = 0;                               ///< arguments before the variables
+  llvm::DenseMap<mlir::Attribute, VariableOp> declarations;
   llvm::SmallVector<Result> outputs, updates;
   llvm::DenseMap<std::pair<mlir::Attribute, mlir::Attribute>, mlir::Value> named; // by kind, name
   llvm::DenseMap<mlir::Attribute, mlir::Value> variables;

@@ -15,7 +15,8 @@ enum Stage { Forward, Backward, Apply, StageCount };
 class StepSplitter {
 public:
   StepSplitter(ModuleOp module, const TrainStepParts &step)
-      : module(module), step(step), function(step.function), body(function.getBody().front()) {}
+      : module(module), symbols(module), step(step), function(step.function),
+        body(function.getBody().front()) {}
 
   LogicalResult run();
 
@@ -33,6 +34,7 @@ private:
   void addResults(Stage stage);
 
   ModuleOp module;
+  SymbolTable symbols;
   const TrainStepParts &step;
   func::FuncOp function;
   Block &body;
@@ -62,7 +64,7 @@ bool StepSplitter::isForwardResult(unsigned index) {
   if (auto name = function.getResultAttrOfType<StringAttr>(index, MpcDialect::kOutputAttr))
     return name.getValue() == "loss" || isPrediction(name.getValue());
   auto symbol = function.getResultAttrOfType<FlatSymbolRefAttr>(index, MpcDialect::kUpdatesAttr);
-  VariableRole role = module.lookupSymbol<VariableOp>(symbol.getValue()).getRole();
+  VariableRole role = symbols.lookup<VariableOp>(symbol.getAttr()).getRole();
   return role != VariableRole::Trainable && role != VariableRole::Optimizer;
 }
 

@@ -299,8 +299,7 @@ static void advanceRandomState(EntryBuilder &entry, TrainedModel &model,
     if (!symbol || model.forward.getArgument(i).use_empty() ||
         llvm::any_of(copy.updates, [&](const NamedValue &update) { return update.name == symbol; }))
       continue;
-    auto variable = SymbolTable::lookupNearestSymbolFrom<VariableOp>(entry.function, symbol);
-    if (variable.getRole() == VariableRole::Random)
+    if (entry.declarationOf(symbol).getRole() == VariableRole::Random)
       entry.addUpdate(symbol, RandomAdvanceOp::create(entry.builder, model.forward.getLoc(),
                                                       entry.variable(symbol)));
   }

@@ -115,7 +115,7 @@ struct GroupRowsPass : mpc::impl::GroupRowsBase<GroupRowsPass> {
   static RowGroup groupFrom(Operation *first, RowGroup group) {
     if (group.add(first))
       for (Operation *op = first->getNextNode();
-           op && (add(group, op) || group.canPass(op) || group.postpone(op));)
+           op && !group.isFull() && (add(group, op) || group.canPass(op) || group.postpone(op));)
         op = op->getNextNode();
     return group;
   }

@@ -178,8 +178,10 @@ unsigned RowGroup::countIndependentLoops(ArrayRef<Access> added, unsigned common
   return common;
 }
 
+bool RowGroup::isFull() const { return ops.size() >= kMostOps; }
+
 bool RowGroup::add(Operation *candidate) {
-  auto op = ops.size() < kMostOps ? dyn_cast<linalg::LinalgOp>(candidate) : linalg::LinalgOp();
+  auto op = isFull() ? linalg::LinalgOp() : dyn_cast<linalg::LinalgOp>(candidate);
   if (!op)
     return false;
   const RowAccesses::Loops &own = known->loopsOf(op);
@@ -213,11 +215,16 @@ bool RowGroup::add(Operation *candidate) {
 }
 
 bool RowGroup::canPass(Operation *op) const {
-  if (contains(op) || isMemoryEffectFree(op) || isa<memref::AllocOp>(op))
+  if (contains(op) || isa<memref::AllocOp>(op))
     return true;
   auto structured = dyn_cast<linalg::LinalgOp>(op);
-  if (!structured)
-    return false;
+  // Their effects are known; to ask for them takes longer than everything else here.
+  if (!structured || !known->loopsOf(structured).isOnBuffers) {
+    if (isMemoryEffectFree(op))
+      return true;
+    if (!structured)
+      return false;
+  }
   ArrayRef<Access> passed = known->of(structured);
   return !accesses.conflictWith(passed) && !postponedAccesses.conflictWith(passed);
 }

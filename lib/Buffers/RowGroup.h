@@ -56,6 +56,8 @@ public:
   RowGroup(RowAccesses &known, bool keepsRows, unsigned mostLoops = UINT_MAX)
       : known(&known), mostLoops(mostLoops), keepsRows(keepsRows) {}
 
+  /// Whether it takes no further op.
+  bool isFull() const;
   /// Takes `op` when it fits; otherwise the group stays as it is.
   bool add(mlir::Operation *op);
 

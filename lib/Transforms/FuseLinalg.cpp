@@ -139,7 +139,7 @@ struct FuseLinalgPass : mpc::impl::FuseLinalgBase<FuseLinalgPass> {
     if (!llvm::hasSingleElement(entry.getBody()))
       return success();
     mergeKernels(entry, mergeOne);
-    // What nobody reads is not looked for.
+    // Reasons are not looked for where nobody reads them.
     if (entry.getContext()->getRemarkEngine())
       remarkRefused(entry);
     return success();

@@ -112,7 +112,7 @@ llvm::APSInt SelectOp::evaluateIntegers(ArrayRef<llvm::APSInt> s) {
   return s[0].isZero() ? s[2] : s[1];
 }
 
-/// What is chosen, unless it is repeated along the other operands.
+/// A known condition chooses an operand, unless that is repeated along the others.
 OpFoldResult SelectOp::fold(FoldAdaptor adaptor) {
   auto known = dyn_cast_or_null<DenseElementsAttr>(adaptor.getCondition());
   Value chosen;

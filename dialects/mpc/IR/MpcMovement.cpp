@@ -96,7 +96,7 @@ OpFoldResult BroadcastLikeOp::fold(FoldAdaptor) {
 OpFoldResult ReshapeOp::fold(FoldAdaptor) {
   if (getInput().getType() == getType())
     return getInput();
-  // Of two in a row the second one does it all.
+  // The second one of two in a row does it all.
   auto inner = getInput().getDefiningOp<ReshapeOp>();
   if (!inner)
     return {};

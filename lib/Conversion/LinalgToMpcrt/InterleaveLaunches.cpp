@@ -2,10 +2,9 @@
 // The pass: launches that go through a contraction's result element by element join it.
 #include "dialects/mpcrt/IR/Mpcrt.h"
 #include "lib/Conversion/LinalgToMpcrt/ElementKernel.h"
+#include "lib/Conversion/LinalgToMpcrt/MemoryOrder.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/Remarks.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "mlir/Transforms/RegionUtils.h"
 #include "mpc-rt/executable.h"
 #include "mpc/Analysis/BatchExtent.h"
 #include "mpc/Analysis/EntryRole.h"
@@ -92,11 +91,9 @@ static std::optional<Partner> findResult(mpcrt::LaunchOp launch, Value out,
 
 /// Whether nothing between the two ops cares when `moved`, one of them, runs.
 static bool isFreeBetween(mpcrt::ContractOp contract, mpcrt::LaunchOp launch, Operation *moved,
-                          BufferUses &uses) {
-  for (Operation *op = contract->getNextNode(); op != launch; op = op->getNextNode())
-    if (!isMemoryEffectFree(op) && uses.dependOnEachOther(op, moved))
-      return false;
-  return true;
+                          MemoryOrder &order) {
+  return !order.anyOrderedWith(moved, contract, launch,
+                               [&](Operation *other) { return other != contract; });
 }
 
 /// Whether the launch leaves alone what the contraction reads besides its result, and its sums,
@@ -126,43 +123,36 @@ static bool isConsumed(mpcrt::ContractOp contract, mpcrt::LaunchOp launch) {
   return true;
 }
 
-static bool touches(Operation *op, Value buffer, BufferUses &uses) {
-  const auto &touched = uses.of(op);
-  return !touched ||
-         llvm::any_of(*touched, [&](const BufferUse &use) { return mayOverlap(use.base, buffer); });
-}
-
 /// Finds the first user of the contraction's result, if that is a launch that may join it.
-static std::optional<Partner> findPartner(mpcrt::ContractOp contract, BufferUses &uses) {
-  for (Operation *op = contract->getNextNode(); op; op = op->getNextNode()) {
-    if (isMemoryEffectFree(op) || !touches(op, contract.getOut(), uses))
-      continue;
-    auto launch = dyn_cast<mpcrt::LaunchOp>(op);
-    if (!launch || launch.getArguments().size() > MPC_RT_MAX_KERNEL_ARGUMENTS)
-      return std::nullopt;
-    auto found = findResult(launch, contract.getOut(), uses);
-    if (!found || !leavesOperands(launch, contract, uses))
-      return std::nullopt;
-    // Between them may stand what makes the vectors that the launch reads.
-    found->rises = isFreeBetween(contract, launch, launch, uses);
-    if (!found->rises && !isFreeBetween(contract, launch, contract, uses))
-      return std::nullopt;
-    return found;
-  }
-  return std::nullopt;
+static std::optional<Partner> findPartner(mpcrt::ContractOp contract, BufferUses &uses,
+                                          MemoryOrder &order) {
+  auto launch = dyn_cast_or_null<mpcrt::LaunchOp>(order.findNext(contract, contract.getOut()));
+  if (!launch || launch.getArguments().size() > MPC_RT_MAX_KERNEL_ARGUMENTS)
+    return std::nullopt;
+  auto found = findResult(launch, contract.getOut(), uses);
+  if (!found || !leavesOperands(launch, contract, uses))
+    return std::nullopt;
+  // Between them may stand what makes the vectors that the launch reads.
+  found->rises = isFreeBetween(contract, launch, launch, order);
+  if (!found->rises && !isFreeBetween(contract, launch, contract, order))
+    return std::nullopt;
+  return found;
 }
 
-static void interleave(mpcrt::ContractOp contract, BufferUses &uses, KernelCopies &copies) {
+static void interleave(mpcrt::ContractOp contract, BufferUses &uses, MemoryOrder &order,
+                       KernelCopies &copies) {
   auto out = dyn_cast<MemRefType>(contract.getOut().getType());
   if (!out || !contract.isPlainBesideSums() || !isa<FloatType>(out.getElementType()))
     return;
-  auto partner = findPartner(contract, uses);
+  auto partner = findPartner(contract, uses, order);
   IRRewriter builder(contract.getContext());
   if (!partner || (partner->rises &&
-                   failed(moveValueDefinitions(builder, partner->launch->getOperands(), contract))))
+                   !order.moveDefinitions(
+                       builder, llvm::to_vector<8>(partner->launch->getOperands()), contract)))
     return;
   auto [launch, read, written, isByRows, rises] = *partner;
   Operation *point = rises ? contract.getOperation() : launch;
+  auto place = order.replace(contract, launch, point);
   // Its kernel and its arguments may change.
   uses.forget(launch);
   if (isByRows) {
@@ -179,6 +169,7 @@ static void interleave(mpcrt::ContractOp contract, BufferUses &uses, KernelCopie
   Block &body = both.getBody().emplaceBlock();
   contract->moveBefore(&body, body.end());
   launch->moveBefore(&body, body.end());
+  place(both);
   remark::passed(contract.getLoc(), remark::RemarkOpts::name("interleave").category("mpc-kernels"))
       << (launch.getKernel() + " runs on each part of the product of " + contract.getLayer() +
           (isReplaced           ? ", in its place"
@@ -192,11 +183,14 @@ struct InterleaveLaunchesPass : mpc::impl::InterleaveLaunchesBase<InterleaveLaun
   void runOnModule() override {
     BufferUses uses(getOperation());
     KernelCopies copies(uses);
-    for (auto function : getOperation().getOps<func::FuncOp>())
-      if (isEntry(function))
-        for (auto contract :
-             llvm::make_early_inc_range(function.getBody().front().getOps<mpcrt::ContractOp>()))
-          interleave(contract, uses, copies);
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      if (!isEntry(function))
+        continue;
+      Block &block = function.getBody().front();
+      MemoryOrder order(block, uses);
+      for (auto contract : llvm::make_early_inc_range(block.getOps<mpcrt::ContractOp>()))
+        interleave(contract, uses, order, copies);
+    }
     copies.eraseUnused(getOperation());
   }
 };

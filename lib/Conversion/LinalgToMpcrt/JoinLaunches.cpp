@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The pass: launches between two library calls that are independent of each other become one fork.
 #include "dialects/mpcrt/IR/Mpcrt.h"
-#include "lib/Conversion/LinalgToMpcrt/BufferUses.h"
+#include "lib/Conversion/LinalgToMpcrt/MemoryOrder.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "mlir/Transforms/RegionUtils.h"
 #include "mpc/Analysis/EntryRole.h"
 #include "mpc/Conversion/Passes.h"
 
@@ -22,37 +21,54 @@ namespace {
 /// Launches that may run at once, and what the host does behind the first one of them.
 struct Group {
   SmallVector<mpcrt::LaunchOp> launches;
+  llvm::SmallPtrSet<Operation *, 8> members; ///< the launches
   SmallVector<Operation *> hostOps;
+
+  void add(mpcrt::LaunchOp launch) {
+    launches.push_back(launch);
+    members.insert(launch);
+  }
 };
 } // namespace
 
 /// Adds the launch, and moves it with its operands to the others, if it can run there. What the
 /// host stores for it in between (the 0 from which a test goes on) then moves before all of them.
-static bool tryToAdd(IRRewriter &rewriter, Group &group, mpcrt::LaunchOp launch, BufferUses &uses) {
-  auto isOrderedWith = [&uses](Operation *op) {
-    return [op, &uses](Operation *other) { return uses.dependOnEachOther(op, other); };
+static bool tryToAdd(IRRewriter &rewriter, Group &group, mpcrt::LaunchOp launch, BufferUses &uses,
+                     MemoryOrder &order) {
+  if (group.launches.empty())
+    return false;
+  Operation *first = group.launches.front();
+  bool needsHost = false;
+  auto isOrderedWithLaunch = [&](Operation *op) {
+    return order.anyOrderedWith(op, first, launch, [&](Operation *other) {
+      const bool isMember = group.members.contains(other);
+      needsHost |= !isMember;
+      return isMember;
+    });
   };
-  if (group.launches.empty() || llvm::any_of(group.launches, isOrderedWith(launch)))
+  if (isOrderedWithLaunch(launch))
     return false;
   SmallVector<Operation *> stores;
   SmallVector<Value> operands(launch->getOperands());
-  for (Operation *op : llvm::reverse(group.hostOps)) {
-    if (!uses.dependOnEachOther(op, launch) && llvm::none_of(stores, isOrderedWith(op)))
-      continue;
-    if (!isa<memref::StoreOp>(op) || llvm::any_of(group.launches, isOrderedWith(op)))
-      return false;
-    stores.push_back(op);
-    llvm::append_range(operands, op->getOperands());
-  }
-  Operation *first = group.launches.front();
-  if (failed(moveValueDefinitions(rewriter, operands, first)))
+  if (needsHost)
+    for (Operation *op : llvm::reverse(group.hostOps)) {
+      if (!uses.dependOnEachOther(op, launch) && llvm::none_of(stores, [&](Operation *store) {
+            return uses.dependOnEachOther(op, store);
+          }))
+        continue;
+      if (!isa<memref::StoreOp>(op) || isOrderedWithLaunch(op))
+        return false;
+      stores.push_back(op);
+      llvm::append_range(operands, op->getOperands());
+    }
+  if (!order.moveDefinitions(rewriter, operands, first))
     return false;
   for (Operation *store : llvm::reverse(stores)) {
     rewriter.moveOpBefore(store, first);
     llvm::erase(group.hostOps, store);
   }
   rewriter.moveOpAfter(launch, group.launches.back());
-  group.launches.push_back(launch);
+  group.add(launch);
   return true;
 }
 
@@ -72,6 +88,7 @@ static void close(IRRewriter &rewriter, Group &group) {
 }
 
 static void joinLaunches(Block &block, BufferUses &uses) {
+  MemoryOrder order(block, uses);
   IRRewriter rewriter(block.getParent()->getContext());
   Group group;
   for (Operation &op : llvm::make_early_inc_range(block)) {
@@ -86,10 +103,10 @@ static void joinLaunches(Block &block, BufferUses &uses) {
         group.hostOps.push_back(&op);
       continue;
     }
-    if (tryToAdd(rewriter, group, launch, uses))
+    if (tryToAdd(rewriter, group, launch, uses, order))
       continue;
     close(rewriter, group);
-    group.launches.push_back(launch);
+    group.add(launch);
   }
   close(rewriter, group);
 }

@@ -17,6 +17,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Threading.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mpc-rt/abi_version.h"
 #include "mpc/Analysis/EntryRole.h"
@@ -107,25 +108,18 @@ struct ConvertMpcrtToLLVMPass : mpc::impl::ConvertMpcrtToLLVMBase<ConvertMpcrtTo
   }
 
 private:
-  /// Everything between the calls.
+  /// Everything between the calls: functions, and globals with an initializer, do not need each
+  /// other for it, and what else the module has (declarations of libm) comes behind them.
   LogicalResult convertRest(ModuleOp module) {
-    RewritePatternSet structured(&getContext());
+    SmallVector<Operation *> withBody, others;
+    for (Operation &op : module.getBody()->getOperations()) {
+      const bool hasBody = isa<LLVM::LLVMFuncOp, LLVM::GlobalOp>(op) && !op.getRegion(0).empty();
+      (hasBody ? withBody : others).push_back(&op);
+    }
+
+    RewritePatternSet structured(&getContext()), expansions(&getContext()), patterns(&getContext());
     populateSCFToControlFlowConversionPatterns(structured);
-    ConversionTarget flat(getContext());
-    flat.addIllegalDialect<scf::SCFDialect>();
-    flat.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
-    if (failed(applyPartialConversion(module, flat, std::move(structured))))
-      return failure();
-
-    RewritePatternSet expansions(&getContext());
     arith::populateArithExpandOpsPatterns(expansions);
-    // What regions have too much is left to LLVM.
-    if (failed(applyPatternsGreedily(
-            module, std::move(expansions),
-            GreedyRewriteConfig().enableFolding(false).setRegionSimplificationLevel(
-                GreedySimplifyRegionLevel::Disabled))))
-      return failure();
-
     LowerToLLVMOptions options(&getContext());
     LLVMTypeConverter converter(&getContext(), options);
     converter.addConversion(
@@ -139,23 +133,57 @@ private:
     };
     converter.addSourceMaterialization(castTo);
     converter.addTargetMaterialization(castTo);
-    RewritePatternSet patterns(&getContext());
     populateMemoryPatterns(converter, patterns);
     arith::populateArithToLLVMConversionPatterns(converter, patterns);
     populateMathToLLVMConversionPatterns(converter, patterns);
     cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
     populateFuncToLLVMConversionPatterns(converter, patterns); // libm's declarations and calls
-    ConversionTarget target(getContext());
+    const FrozenRewritePatternSet toBlocks(std::move(structured)), toSimple(std::move(expansions)),
+        toLLVM(std::move(patterns));
+
+    if (failed(failableParallelForEach(&getContext(), withBody, [&](Operation *op) {
+          return success(succeeded(flatten(op, toBlocks, toSimple)) &&
+                         succeeded(finish(op, toLLVM)));
+        })))
+      return failure();
+    return finish(others, toLLVM);
+  }
+
+  /// Loops become blocks, and ops without an instruction several that have one.
+  static LogicalResult flatten(Operation *op, const FrozenRewritePatternSet &toBlocks,
+                               const FrozenRewritePatternSet &toSimple) {
+    ConversionTarget flat(*op->getContext());
+    flat.addIllegalDialect<scf::SCFDialect>();
+    flat.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
+    if (failed(applyPartialConversion(op, flat, toBlocks)))
+      return failure();
+    // LLVM simplifies regions itself.
+    return applyPatternsGreedily(
+        op, toSimple,
+        GreedyRewriteConfig().enableFolding(false).setRegionSimplificationLevel(
+            GreedySimplifyRegionLevel::Disabled));
+  }
+
+  static LogicalResult finish(ArrayRef<Operation *> ops, const FrozenRewritePatternSet &toLLVM) {
+    if (ops.empty())
+      return success();
+    ConversionTarget target(*ops.front()->getContext());
     target.addLegalDialect<LLVM::LLVMDialect, MpcDialect>();
-    target.addLegalOp<ModuleOp, UnrealizedConversionCastOp>();
-    if (failed(applyFullConversion(module, target, std::move(patterns))))
+    target.addLegalOp<UnrealizedConversionCastOp>();
+    // Ops of which conversion makes others are gone behind it.
+    SmallVector<Operation *> kept;
+    for (Operation *op : ops)
+      if (isa_and_nonnull<LLVM::LLVMDialect>(op->getDialect()))
+        kept.push_back(op);
+    if (failed(applyFullConversion(ops, target, toLLVM)))
       return failure();
     SmallVector<UnrealizedConversionCastOp> casts, left;
-    module.walk([&](UnrealizedConversionCastOp cast) { casts.push_back(cast); });
+    for (Operation *op : kept)
+      op->walk([&](UnrealizedConversionCastOp cast) { casts.push_back(cast); });
     reconcileUnrealizedCasts(casts, &left);
     for (UnrealizedConversionCastOp cast : left)
       cast.emitOpError("has no LLVM form");
-    return failure(!left.empty());
+    return success(left.empty());
   }
 };
 } // namespace

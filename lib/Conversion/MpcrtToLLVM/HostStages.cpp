@@ -23,6 +23,7 @@ public:
 
   /// Returns the operations of each stage, in order.
   SmallVector<SmallVector<Operation *>> divide();
+  bool isMarker(Operation *step) const { return markers.contains(step); }
   /// Moves the steps into `function`, which has the call as its argument and returns a status.
   /// Returns where that status is kept.
   Value move(ArrayRef<Operation *> steps, LLVM::LLVMFuncOp function);
@@ -67,11 +68,14 @@ SmallVector<SmallVector<Operation *>> StageCutter::divide() {
   DenseMap<Operation *, size_t> positions;
   for (auto [position, op] : llvm::enumerate(*block))
     positions[&op] = position;
+  DenseMap<Operation *, size_t> lastUses; // memory of the stack is asked for by each of its users
   auto lastUse = [&](Operation *op) {
-    size_t last = 0;
-    for (Operation *user : op->getUsers())
-      last = std::max(last, positions.lookup(block->findAncestorOpInBlock(*user)));
-    return last;
+    auto [known, isNew] = lastUses.try_emplace(op, 0);
+    if (isNew)
+      for (Operation *user : op->getUsers())
+        known->second =
+            std::max(known->second, positions.lookup(block->findAncestorOpInBlock(*user)));
+    return known->second;
   };
   SmallVector<SmallVector<Operation *>> stages(1);
   size_t ops = 0, openUntil = 0;
@@ -153,8 +157,8 @@ bool HostFunction::cutIntoStages(ArrayRef<Operation *> markers) {
     stage.setLinkage(LLVM::Linkage::Internal);
     // There is one call of it, for which LLVM would put it back.
     stage.setNoInline(true);
-    SmallVector<Operation *> own = llvm::filter_to_vector(
-        steps, [&](Operation *step) { return llvm::is_contained(markers, step); });
+    SmallVector<Operation *> own =
+        llvm::filter_to_vector(steps, [&](Operation *step) { return cutter.isMarker(step); });
     Value ownStatus = cutter.move(steps, stage);
     returnFailures(stage, ownStatus, own);
     auto code = LLVM::CallOp::create(emit.builder, loc, stage, call);

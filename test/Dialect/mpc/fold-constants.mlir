@@ -2,8 +2,8 @@
 // RUN: mpc-opt %s --mpc-evaluate --split-input-file > %t.before
 // RUN: mpc-opt %s --canonicalize --mpc-evaluate --split-input-file > %t.after
 // RUN: diff %t.before %t.after
-// What is made of constants alone is a constant, of the same type and by the values that the reference
-// has (mpc-evaluate).
+// An op of constants alone is a constant, of the same type and by the values that the reference has
+// (mpc-evaluate).
 
 // CHECK-LABEL: func.func @moved
 func.func @moved() -> (tensor<3x2xf32>, tensor<2x2xi32>, tensor<5xbf16>, tensor<2x4xui8>) {
@@ -45,8 +45,8 @@ func.func @chosen_and_rounded() -> (tensor<2xf32>, tensor<3xbf16>, tensor<2xf32>
 
 // -----
 
-// What compiled code might compute otherwise in the last bit, integers out of range, NaNs and what
-// is large stay ops.
+// Ops stay that compiled code might compute otherwise in the last bit, and those of integers out of
+// range, of NaNs and of large tensors.
 // CHECK-LABEL: func.func @computed
 func.func @computed() -> (tensor<f32>, tensor<i32>, tensor<f32>, tensor<bf16>, tensor<64x65xf32>) {
   %c = mpc.constant dense<1.5> : tensor<f32>

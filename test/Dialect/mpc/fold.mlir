@@ -36,7 +36,7 @@ func.func @reshapes(%x: tensor<?x2x3x4xf16>) -> (tensor<?x4x6xf16>, tensor<?x2x3
   return %other, %back : tensor<?x4x6xf16>, tensor<?x2x3x4xf16>
 }
 
-// Of constants, by the condition; not where the chosen value would have to be repeated.
+// A known condition chooses, but not a value that would have to be repeated.
 // CHECK-LABEL: func.func @select
 // CHECK-SAME: (%[[M:.*]]: tensor<?x8xi1>, %[[A:.*]]: tensor<?x8xf32>, %[[B:.*]]: tensor<f32>)
 func.func @select(%m: tensor<?x8xi1>, %a: tensor<?x8xf32>, %b: tensor<f32>) -> (tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32>) {
