@@ -91,8 +91,19 @@ def guide(_):
     return inputs, layers.Dense(10)(x)
 
 
+def application(name):
+    """A network of keras.applications, which has one size."""
+
+    def build(_):
+        model = getattr(keras.applications, name)(weights=None)
+        return model.inputs, model.outputs
+
+    return build
+
+
 KINDS = {"Dense layers": dense, "stack of steps": stack, "concatenation of slices": slices, "reduce and subtract": reductions, "elementwise chain": elementwise,
-         "residual blocks": residual, "transformer blocks": transformer, "LSTM layers": recurrent, "outputs": outputs, "guide's model": guide}  # fmt: skip
+         "residual blocks": residual, "transformer blocks": transformer, "LSTM layers": recurrent, "outputs": outputs, "guide's model": guide,
+         **{name: application(name) for name in ("ResNet50", "EfficientNetB0")}}  # fmt: skip
 
 if __name__ == "__main__":
     # Keras follows a graph from its outputs by recursion, several calls for a layer.
