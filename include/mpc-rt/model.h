@@ -34,12 +34,11 @@ MPC_RT_API const char *mpc_rt_dtype_name(mpc_rt_dtype_t dtype);
  */
 
 /* `path`: a compiled library libNAME.so, a folder that holds exactly one lib*.so, or the archive of
- * `mpcc --emit=archive`, whose library is loaded from memory (UNAVAILABLE where the system grants no
- * memory file) and whose weights are mapped where they lie.
- * NOT_FOUND: no such file, or none or several libraries in the folder. FAILED_PRECONDITION: not a
- * compiled model, or of another ABI version. DATA_LOSS: a damaged file, or tables that contradict
- * themselves. On success *model is the caller's, who gives it back with mpc_rt_model_release; null
- * otherwise. */
+ * `mpcc --emit=archive`, whose library is loaded from memory (UNAVAILABLE where the system grants
+ * no memory file) and whose weights are mapped where they lie. NOT_FOUND: no such file, or none or
+ * several libraries in the folder. FAILED_PRECONDITION: not a compiled model, or of another ABI
+ * version. DATA_LOSS: a damaged file, or tables that contradict themselves. On success *model is
+ * the caller's, who gives it back with mpc_rt_model_release; null otherwise. */
 MPC_RT_API mpc_rt_status_t mpc_rt_model_load(const char *path, mpc_rt_model_t **model);
 
 /* For models linked into the program. `executable` must outlive the model. */

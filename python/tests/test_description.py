@@ -157,6 +157,18 @@ class Copies(Case):
             self.equal(one, other)
             self.assertNotEqual(other.get_weights()[0].tobytes(), model.get_weights()[0].tobytes())
 
+    def test_archives(self):
+        """A model that is one file is loaded, trained, copied and pickled as the folder is."""
+        file = self.folder / "blobs-1.mpc"
+        one = mpc.compile(BLOBS, output=file, options=["--emit=archive"], **TRAINING)
+        self.assertTrue(file.is_file())
+        folder = mpc.compile(BLOBS, output=self.folder / "blobs-2.mpc", **TRAINING)
+        self.equal(one, folder)
+        self.assertEqual(one.fit(self.x, self.y, verbose=0, shuffle=False).history, folder.fit(self.x, self.y, verbose=0, shuffle=False).history)
+        for other in (copy.deepcopy(one), pickle.loads(pickle.dumps(one))):
+            self.equal(other, folder)
+        self.assertEqual(mpc.load(file).predict(self.x).shape, (len(self.x), 3))
+
     def test_what_a_pickle_takes_along(self):
         """Another process needs nothing of what made it, and saves to Keras's files."""
         file = self.folder / "model.pickle"

@@ -22,7 +22,7 @@ class Suite:
         self.work = os.path.abspath(arguments.work)
         shutil.rmtree(self.work, ignore_errors=True)
         self.example = os.path.join(os.path.abspath(arguments.source), "examples", "two_models")
-        self.prefix = os.path.join(self.work, "a folder of a user")
+        self.prefix = os.path.join(self.work, "user")
         for component in ["runtime", "dev", "run", "tools"]:
             run("cmake", "--install", arguments.build, "--prefix", self.prefix, "--component", component)
         self.environment = dict(os.environ, LC_ALL="C.UTF-8", PKG_CONFIG_PATH=os.path.join(self.prefix, "lib/pkgconfig"),
@@ -107,7 +107,8 @@ class Suite:
 
     def test_weights_beside_the_program(self):
         folder = self.folder("external")
-        self.mpcc(folder, "blobs.json", "--weights=external", "-o", ".")
+        self.mpcc(folder, "blobs.json", "--weights=external", "-o", "models")
+        folder = os.path.join(folder, "models")
         self.sh(folder, "cc example.c -I. libblobs.a $(pkg-config --cflags --libs mpc-runtime-static) -o example")
         elsewhere = {**self.environment, "LC_ALL": "C.UTF-8"}
         expect(run(os.path.join(folder, "example"), cwd="/", env=elsewhere), "predicted 4 samples")
@@ -117,8 +118,8 @@ class Suite:
 
     def test_symbols(self):
         folder = self.folder("symbols")
-        self.mpcc(folder, "blobs.json", "-o", ".")
-        symbols = run("nm", "-g", "libblobs.a", cwd=folder)
+        self.mpcc(folder, "blobs.json", "-o", "models")
+        symbols = run("nm", "-g", "models/libblobs.a", cwd=folder)
         defined = re.findall(r"^[0-9a-f]+ [^U] (\S+)$", symbols, re.M)
         if defined != ["blobs_executable_query"]:
             raise Failure(f"shows {defined}")
@@ -129,9 +130,9 @@ class Suite:
 
     def test_an_older_shared_library_is_named(self):
         folder = self.folder("older")
-        run("mpcc", "blobs.json", "-q", "--march=native", "-o", ".", cwd=folder, env=self.environment)
-        text = run("mpcc", "blobs.json", "--link=static", "--march=native", "-o", ".", cwd=folder, env=self.environment)
-        expect(text, r"warning: \./libblobs\.so: is of an earlier compilation, and what -lblobs would link; name libblobs\.a itself, or remove it")
+        run("mpcc", "blobs.json", "-q", "--march=native", "-o", "models", cwd=folder, env=self.environment)
+        text = run("mpcc", "blobs.json", "--link=static", "--march=native", "-o", "models", cwd=folder, env=self.environment)
+        expect(text, r"warning: models/libblobs\.so: is of an earlier compilation, and what -lblobs would link; name libblobs\.a itself, or remove it")
 
     def test_no_archive(self):
         text = run("mpcc", "blobs.json", "--link=static", "--emit=archive", code=2, cwd=self.folder("archive"), env=self.environment)
