@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import warnings
 
 import numpy as np
 
@@ -156,6 +157,23 @@ class Copies(Case):
             self.assertEqual(one.fit(self.x, self.y, verbose=0).history, other.fit(self.x, self.y, verbose=0).history)
             self.equal(one, other)
             self.assertNotEqual(other.get_weights()[0].tobytes(), model.get_weights()[0].tobytes())
+
+    def test_a_state_of_another_optimizer(self):
+        """As in Keras: the weights are taken, the optimizer starts anew, and a warning says so."""
+        state = self.folder / "adam.safetensors"
+        adam = mpc.compile(BLOBS, **TRAINING)
+        adam.fit(self.x, self.y, verbose=0)
+        adam.save(state)
+        sgd = mpc.compile(BLOBS, **{**TRAINING, "optimizer": "sgd"})
+        with self.assertWarnsRegex(UserWarning, r"adam\.safetensors: the saved optimizer has \d+ variables, of which 'sgd' has 0 among its 2; the others keep"):
+            sgd.load(state)
+        for here, there in zip(sgd.get_weights(), adam.get_weights()):
+            self.assertEqual(here.tobytes(), there.tobytes())
+        self.assertEqual(int(sgd.optimizer.iterations), 0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            mpc.compile(BLOBS, **TRAINING).load(state)  # the same optimizer
+            mpc.load(self.folder / "blobs.mpc").load(state)
 
     def test_archives(self):
         """A model that is one file is loaded, trained, copied and pickled as the folder is."""

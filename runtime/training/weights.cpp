@@ -50,6 +50,10 @@ Status loadVariables(Session &session, const std::string &file, bool complete,
   if (match.otherOptimizer)
     report.notes.push_back(file + ": " + std::to_string(match.otherOptimizer) +
                            " optimizer variables are of another optimizer and were ignored");
+  if (match.withoutOptimizer)
+    report.notes.push_back(file + ": " + std::to_string(match.withoutOptimizer) + " of the " +
+                           std::to_string(match.ofOptimizer) +
+                           " variables of the model's optimizer are not in it and start anew");
   for (auto &[index, array] : match.fitted)
     if (array.bytes())
       std::memcpy(session.variable(index), array.data(), array.bytes());

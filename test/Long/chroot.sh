@@ -24,7 +24,8 @@ bare_root() {
     else
       bare_fetch "$suite" "$include" "$cache"
       if [ -n "$cache" ]; then
-        tar -C "$root" -czf "$made.$$" . && mv "$made.$$" "$made"
+        find "$cache" -mindepth 1 -type f -mtime +7 -delete
+        tar -C "$root" -I 'gzip -1' --exclude='./var/cache/apt/archives/*.deb' -cf "$made.$$" . && mv "$made.$$" "$made"
       fi
     fi
     touch "$root/bare-root-is-whole"
