@@ -100,7 +100,7 @@ END'
   bare_cleanup
 }
 check_on bookworm
-if ls build/release/wheel-work/pip/*abi3* >/dev/null 2>&1 || [[ "$wheel" == *abi3* ]]; then
+if /usr/bin/python3 -m zipfile -l "$wheel" | grep abi3 >/dev/null; then
   check_on trixie
 else
   echo "SKIPPED: no Python of 3.12 or later is in PATH; nothing was installed on Debian 13"
