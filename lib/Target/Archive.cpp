@@ -8,7 +8,7 @@
 
 using namespace mpc;
 
-/// Of what is mapped: the largest page of the machines that models run on.
+/// The largest page of the machines that models run on: weights are mapped.
 static constexpr uint64_t kPage = 1 << 16;
 
 void mpc::writeArchive(llvm::ArrayRef<ArchiveMember> members, llvm::raw_ostream &os) {

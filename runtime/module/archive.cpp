@@ -122,7 +122,7 @@ mpc_rt_status_t Archive::open(const char *path, std::shared_ptr<Archive> &archiv
   return MPC_RT_OK;
 }
 
-// What somebody writes to the archive meanwhile is either in the copy, and checked there, or not.
+// A change of the archive meanwhile is either in the copy, and checked there, or not.
 mpc_rt_status_t Archive::copyLibrary(int memory) const {
   const ArchivePart &part = index_.library;
   auto offset = static_cast<off_t>(part.begin);

@@ -99,7 +99,7 @@ mpc_rt_status_t restore(mpc_rt_context_t &context, const Safetensors &content,
   return mpc_rt_context_variables_changed(&context);
 }
 
-// What a file holds; `place` begins messages.
+// Takes the bytes of a file; `place` begins messages.
 mpc_rt_status_t loadBytes(mpc_rt_context_t &context, std::string_view bytes,
                           const std::string &place, bool complete, bool &loaded) {
   const bool isChecked = mpc::data::hasChecksum(bytes);

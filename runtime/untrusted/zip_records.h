@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What stands around the members of a zip archive, as mpc writes it: stored members, dated
+// Headers and directory of a zip archive, as mpc writes them: stored members, dated
 // 1980-01-01, with names in UTF-8; zip64 where a size or an offset needs it (PKWARE APPNOTE 6.3.9).
 // The same members give the same bytes.
 #ifndef MPC_UNTRUSTED_ZIP_RECORDS_H
@@ -18,10 +18,10 @@ struct StoredMember {
   uint64_t offset = 0; // of its local header in the file
 };
 
-/// What stands in front of a member's bytes.
+/// The header in front of a member's bytes.
 std::string zipLocalHeader(const StoredMember &member);
 
-/// What stands behind the last member; it begins at `offset` of the file.
+/// The directory behind the last member; it begins at `offset` of the file.
 std::string zipEnd(const std::vector<StoredMember> &members, uint64_t offset);
 
 } // namespace mpc::untrusted

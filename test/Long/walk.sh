@@ -22,7 +22,7 @@ if [ -z "${MPC_DEBS:-}" ]; then
   (cd "$build" && cpack -B "$packages" >/dev/null)
 fi
 
-# What the pages take for granted: a compiler, CMake, NumPy. Git and the fixtures are the test's own.
+# The pages take a compiler, CMake and NumPy for granted. Git and the fixtures are the test's own.
 bare_root bookworm ca-certificates build-essential cmake pkg-config python3-numpy curl unzip git
 for absent in mpcc mpc-run clang lld ld.lld-22; do
   ! in_root sh -c "command -v $absent" >/dev/null || { echo "FAIL  $absent is there"; exit 1; }

@@ -62,6 +62,7 @@ check_on() {
   cp examples/mnist_mlp/model_256.keras "$root/srv/user/model.keras"
   blocks python >"$root/srv/user/page.py"
   in_root bash -euc 'cd /srv/user; python3 -m venv venv; venv/bin/pip install --quiet --timeout 180 ./mpc_compiler-*.whl'
+  # shellcheck disable=SC2016 # expanded there
   in_root bash -euc 'cd /srv/user; . venv/bin/activate
     mpcc model.keras -q --policy=mixed_bfloat16 -o model.mpc
     mpc-run bench model.mpc --warmup 1 --steps 2 >bench.txt
@@ -92,6 +93,7 @@ END'
   # Kernels are compiled without a GPU. NVRTC is what the extra brings.
   in_root bash -uc 'cd /srv/user; . venv/bin/activate; mpcc model.keras -q --target=cuda:sm_90 -o cuda.mpc 2>without.txt'
   in_root grep -q 'nvrtc' /srv/user/without.txt || failed "$suite: without NVRTC mpcc says $(cat "$root/srv/user/without.txt")"
+  # shellcheck disable=SC2016 # expanded there
   in_root bash -euc 'cd /srv/user; . venv/bin/activate
     pip install --quiet --timeout 180 "$(echo ./mpc_compiler-*.whl)[cuda]"
     mpcc model.keras -q --target=cuda:sm_90 -o cuda.mpc

@@ -139,7 +139,7 @@ toArchive(llvm::ArrayRef<ObjectFile> objects) {
                                     /*Thin=*/false);
 }
 
-/// What lld makes of all objects with these options; `libraries` come behind the objects.
+/// Runs lld on all objects with these options; `libraries` come behind the objects.
 static llvm::Expected<std::string> runLinker(llvm::ArrayRef<ObjectFile> objects,
                                              llvm::ArrayRef<StringRef> options,
                                              llvm::ArrayRef<StringRef> libraries) {
