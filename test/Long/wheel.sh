@@ -91,7 +91,8 @@ END'
   in_root bash -euc 'cd /srv/user; . venv/bin/activate; pip install --quiet --timeout 180 keras==3.15.1 jax; KERAS_BACKEND=jax python page.py'
   passed "$suite: what the pages say"
   # Kernels are compiled without a GPU. NVRTC is what the extra brings.
-  in_root bash -uc 'cd /srv/user; . venv/bin/activate; mpcc model.keras -q --target=cuda:sm_90 -o cuda.mpc 2>without.txt'
+  ! in_root bash -uc 'cd /srv/user; . venv/bin/activate; mpcc model.keras -q --target=cuda:sm_90 -o cuda.mpc 2>without.txt' ||
+    failed "$suite: kernels for GPUs without the extra cuda"
   in_root grep -q 'nvrtc' /srv/user/without.txt || failed "$suite: without NVRTC mpcc says $(cat "$root/srv/user/without.txt")"
   # shellcheck disable=SC2016 # expanded there
   in_root bash -euc 'cd /srv/user; . venv/bin/activate
