@@ -54,7 +54,6 @@ private:
   ExitCode finish(AtomicFiles &files, llvm::Error failure);
   /// Makes sure that everything printed reached standard output; else says so.
   ExitCode flushOutput();
-  ExitCode checkOutputs(llvm::StringRef directory, llvm::ArrayRef<std::string> names);
   std::string printIR();
   ExitCode writeIR();
   ExitCode writeCudaSource();

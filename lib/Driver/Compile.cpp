@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mpcc's way from a model file to a compiled folder, phase by phase.
+#include "lib/Driver/CheckOutputs.h"
 #include "lib/Driver/Compilation.h"
 #include "lib/Driver/LostWeights.h"
 #include "lib/Driver/ModelName.h"
@@ -366,35 +367,15 @@ std::string Compilation::printIR() {
   return text;
 }
 
-/// No file that was read is replaced.
-ExitCode Compilation::checkOutputs(llvm::StringRef directory, llvm::ArrayRef<std::string> names) {
-  for (const std::string &file : names) {
-    llvm::SmallString<128> path(directory);
-    llvm::sys::path::append(path, file);
-    for (llvm::StringRef input :
-         {llvm::StringRef(options.model), llvm::StringRef(options.pipeline.policy),
-          llvm::StringRef(options.loss), llvm::StringRef(options.optimizer),
-          llvm::StringRef(options.metrics)}) {
-      // Names of policies and losses are no files.
-      bool isSame = false;
-      if (input.empty() || llvm::sys::fs::equivalent(path, input, isSame) || !isSame)
-        continue;
-      diagnostics.error(input + ": would be replaced by the output " + path +
-                        "; name another folder with -o, or another model with --name");
-      return kExitUsage;
-    }
-  }
-  return kExitDone;
-}
-
 ExitCode Compilation::writeIR() {
   recordSourceHash();
   const std::string text = printIR();
-  if (options.outputDirectory.empty() || options.outputDirectory == "-") {
+  if (options.output.empty() || options.output == "-") {
     llvm::outs() << text;
     return flushOutput();
   }
-  if (ExitCode code = checkOutputs(options.outputDirectory, {name + ".mlir"}); code != kExitDone)
+  if (ExitCode code = checkOutputs(options, diagnostics, options.output, {name + ".mlir"});
+      code != kExitDone)
     return code;
   // The optimizer's variables are declared with the backward pass; before, its state has no place.
   if (last >= Phase::Autodiff) {
@@ -405,7 +386,7 @@ ExitCode Compilation::writeIR() {
     diagnostics.warning(options.model +
                         ": the optimizer's state in it does not go with IR of phase " +
                         stringifyPhase(last) + "; --compile-to=autodiff or a later phase keeps it");
-  AtomicFiles files(options.outputDirectory);
+  AtomicFiles files(options.output);
   llvm::Error failure = files.add(name + ".mlir", text);
   if (!failure && !weights.all().empty())
     failure = files.add(name + ".safetensors", [&](llvm::raw_ostream &stream) {
@@ -418,13 +399,14 @@ ExitCode Compilation::writeCudaSource() {
   std::optional<std::string> source = printCudaSource(*module);
   if (!source)
     return kExitBadInput;
-  if (options.outputDirectory.empty() || options.outputDirectory == "-") {
+  if (options.output.empty() || options.output == "-") {
     llvm::outs() << *source;
     return flushOutput();
   }
-  if (ExitCode code = checkOutputs(options.outputDirectory, {name + ".cu"}); code != kExitDone)
+  if (ExitCode code = checkOutputs(options, diagnostics, options.output, {name + ".cu"});
+      code != kExitDone)
     return code;
-  AtomicFiles files(options.outputDirectory);
+  AtomicFiles files(options.output);
   return finish(files, files.add(name + ".cu", *source));
 }
 
@@ -448,8 +430,9 @@ ExitCode Compilation::emit() {
   EmitOptions emitOptions;
   emitOptions.name = name;
   emitOptions.model = options.model;
-  emitOptions.outputDirectory =
-      options.outputDirectory.empty() ? name + ".mpc" : options.outputDirectory;
+  emitOptions.output = options.output.empty() ? name + ".mpc" : options.output;
+  emitOptions.isArchive = options.emitArchive;
+  emitOptions.isStatic = options.linkStatic;
   emitOptions.march = options.march;
   emitOptions.cuda = options.cuda;
   emitOptions.compilerVersion = options.compilerVersion;
@@ -460,8 +443,9 @@ ExitCode Compilation::emit() {
   emitOptions.progress = [&](size_t done, size_t all) {
     progress.show("phase module: " + llvm::Twine(done) + " of " + llvm::Twine(all) + " functions");
   };
-  if (ExitCode code =
-          checkOutputs(emitOptions.outputDirectory, listOutputs(name, options.embedWeights));
+  if (ExitCode code = options.emitArchive ? checkArchive(options, diagnostics, emitOptions.output)
+                                          : checkOutputs(options, diagnostics, emitOptions.output,
+                                                         listOutputs(emitOptions));
       code != kExitDone)
     return code;
   if (llvm::Error failure = emitModule(*module, weights, emitOptions)) {
@@ -471,7 +455,12 @@ ExitCode Compilation::emit() {
     return kExitBadInput;
   }
   if (options.verbose)
-    diagnostics.note("wrote " + emitOptions.outputDirectory + "/lib" + name + ".so");
+    diagnostics.note("wrote " + emitOptions.output +
+                     (options.emitArchive ? "" : "/" + libraryName(name, options.linkStatic)));
+  if (options.linkStatic && llvm::sys::fs::exists(emitOptions.output + "/lib" + name + ".so"))
+    diagnostics.warning(emitOptions.output + "/lib" + name +
+                        ".so: is of an earlier compilation, and what -l" + name +
+                        " would link; name lib" + name + ".a itself, or remove it");
   return kExitDone;
 }
 

@@ -199,7 +199,7 @@ static bool isDeviceName(const std::string &name) {
 
 training::SessionOptions sessionOptions(Arguments &arguments) {
   training::SessionOptions options;
-  arguments.requirePositional(1, "LIB (libNAME.so or its folder)");
+  arguments.requirePositional(1, "LIB (libNAME.so, its folder, or an archive)");
   if (!arguments.positional().empty())
     options.library = arguments.positional()[0];
   options.device = arguments.text("device", "cpu");

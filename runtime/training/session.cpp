@@ -6,6 +6,7 @@
 #include "data/variable_tensor.h"
 #include "mpc-rt/device.h"
 #include "mpc-rt/training.h"
+#include "training/initial_weights.h"
 #include "training/memory_plan.h"
 #include "training/weights.h"
 
@@ -122,9 +123,8 @@ Status Session::loadWeights(const SessionOptions &options) {
 // them.
 Status Session::loadInitialWeights() {
   const mpc_rt_executable_t &tables = executable();
-  const size_t slash = path_.rfind('/');
-  const std::string file = (slash == std::string::npos ? "" : path_.substr(0, slash + 1)) +
-                           tables.model_name + ".safetensors";
+  const InitialWeights weights = findInitialWeights(path_, tables.model_name);
+  const std::string &file = weights.place;
   WeightsReport report;
   const bool isEmbedded = MPC_RT_EXECUTABLE_HAS(&tables, weights_bytes) && tables.weights;
   const bool isBeside = !isEmbedded && tables.weights_hash && *tables.weights_hash;
@@ -137,7 +137,8 @@ Status Session::loadInitialWeights() {
   }
   const mpc_rt_status_t status = mpc_rt_context_load_initial(context_, nullptr);
   if (status == MPC_RT_NOT_FOUND)
-    return Failure(file + ": is missing; expected the weights that mpcc wrote beside " + path_ +
+    return Failure(file + ": is missing; expected the weights that mpcc wrote " +
+                   (weights.isInArchive ? "into " : "beside ") + path_ +
                    "; restore it, name another file with --weights, or use --initialize");
   if (status && isBeside) {
     // The messages, a line each, begin with the file's path already.
@@ -151,7 +152,7 @@ Status Session::loadInitialWeights() {
   if (status)
     return runtimeFailure(status);
   if (isBeside)
-    noteMissingVariables(*this, file, report);
+    noteMissingVariables(*this, weights, report);
   notes_.insert(notes_.end(), report.notes.begin(), report.notes.end());
   return Status();
 }

@@ -9,7 +9,7 @@
 namespace mpc::training {
 
 struct SessionOptions {
-  std::string library; // libNAME.so or its folder
+  std::string library; // libNAME.so, its folder, or an archive
   std::string device = "cpu";
   uint32_t threads = 0;    // 0 = all
   uint64_t seed = 0;       // of random layers and, without weights, of the initializers

@@ -104,7 +104,7 @@ class Checks:
                 yield f"{tool} {flag}: no page tells of it; expected docs/tools.md or docs/training.md to"
 
     def check_passes(self):
-        known = set(re.findall(r"--([\w-]+)", self.help["mpc-opt"])) | set(TOOLS) | {"mpc-run", "mpc-tools", "mpc-runtime", "mpc-rt"}
+        known = set(re.findall(r"--([\w-]+)", self.help["mpc-opt"])) | set(TOOLS) | {"mpc-run", "mpc-tools", "mpc-runtime", "mpc-runtime-static", "mpc-rt"}
         # Categories of remarks, columns of benchmarks, programs that are built for tests.
         known |= {word for name in self.files if name.startswith(("lib/", "benchmarks/")) and pages.is_text(name)
                   for word in re.findall(r"[\"(](mpc-[a-z0-9-]+)", pages.read(name))}  # fmt: skip

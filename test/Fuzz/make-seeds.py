@@ -14,6 +14,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import zipfile
 
 import numpy as np
 
@@ -30,6 +31,15 @@ def npy(array, version=None):
 def npz(compress, **arrays):
     out = io.BytesIO()
     (np.savez_compressed if compress else np.savez)(out, **arrays)
+    return out.getvalue()
+
+
+def archive(*members):
+    """Stored, without a date, as mpcc writes them."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as file:
+        for name, content in members:
+            file.writestr(zipfile.ZipInfo(name), content)
     return out.getvalue()
 
 
@@ -61,6 +71,9 @@ def arrays():
     yield "Npy", "scalar", npy(np.array(True))
     yield "Npz", "stored", npz(False, x0=rows, y0=np.arange(2, dtype=np.int64))
     yield "Npz", "deflated", npz(True, x0=np.zeros((4, 3)), sample_weight=np.ones(4))
+    weights = safetensors({"a": {"dtype": "F32", "shape": [16], "data_offsets": [0, 64]}}, bytes(64))
+    yield "Archive", "with_weights", archive(("libm.so", b"\x7fELF"), ("m.h", b""), ("m.json", b"{}"), ("m.safetensors", weights))
+    yield "Archive", "embedded", archive(("notes.txt", b"mine"), ("m.json", b"{}"), ("libm.so", b"\x7fELF"))
     yield "Idx", "images", idx(8, [2, 2, 2], bytes(range(8)))
     yield "Idx", "floats", idx(13, [2], bytes(8))
     yield "Idx", "gzipped", gzip.compress(idx(8, [9], bytes(9)), mtime=0)

@@ -23,7 +23,7 @@ struct CommandLine {
 
   cl::opt<std::string> model{cl::Positional, cl::desc("MODEL"), cl::cat(category)};
   MPC_OPTION(std::string, output, "o", cl::value_desc("DIR"),
-             cl::desc("Output folder (default NAME.mpc)"));
+             cl::desc("Output folder, or file of --emit=archive (default NAME.mpc)"));
   MPC_OPTION(std::string, name, "name", cl::value_desc("NAME"),
              cl::desc("Base of output names and symbol prefix (default: the file's stem)"));
   MPC_OPTION(
@@ -58,8 +58,11 @@ struct CommandLine {
   MPC_OPTION(std::string, target, "target", cl::init("cpu"),
              cl::value_desc("cpu|cuda[:sm_N,…|:source]"),
              cl::desc("Device; cuda: sm_80, sm_90, sm_100, sm_120 and PTX of sm_80"));
-  MPC_OPTION(std::string, emit, "emit", cl::init("library"), cl::value_desc("library|cuda"),
-             cl::desc("cuda: print the source of the kernels instead"));
+  MPC_OPTION(std::string, emit, "emit", cl::init("library"), cl::value_desc("library|archive|cuda"),
+             cl::desc("archive: one file, NAME.mpc or that of -o, instead of a folder; cuda: print "
+                      "the source of the kernels instead"));
+  MPC_OPTION(std::string, link, "link", cl::init("shared"), cl::value_desc("shared|static"),
+             cl::desc("static: libNAME.a, for programs that have the model in them"));
   MPC_OPTION(bool, noKernelSource, "no-kernel-source",
              cl::desc("Keep no CUDA source of the kernels in the library"));
   MPC_OPTION(std::string, march, "march", cl::init("portable"),
@@ -78,9 +81,9 @@ struct CommandLine {
   MPC_OPTION(std::string, explain, "explain", cl::ValueOptional, cl::value_desc("ops|passes|json"),
              cl::desc("Print what each layer runs in, and why; also its ops and memory; also what "
                       "passes decided; all for programs"));
-  MPC_OPTION(std::string, weights, "weights", cl::init("external"),
-             cl::value_desc("external|embedded"),
-             cl::desc("Where the initial variables go: beside the library, or into it"));
+  MPC_OPTION(std::string, weights, "weights", cl::value_desc("external|embedded"),
+             cl::desc("Where the initial variables go: beside the library, or into it (default: "
+                      "external, with --link=static embedded)"));
   MPC_OPTION(std::string, customLoop, "custom-loop", cl::init("on"), cl::value_desc("on|off"),
              cl::desc("Also compile the stages of a custom training loop (NAME_forward, …)"));
   MPC_OPTION(std::string, cache, "cache", cl::value_desc("DIR"),
@@ -150,7 +153,7 @@ static void readInputShape(UsageErrors &errors, llvm::StringRef text, CompileOpt
 }
 
 static void readCudaOptions(UsageErrors &errors, const CommandLine &line, CompileOptions &options) {
-  errors.oneOf("emit", line.emit, {"library", "cuda"});
+  errors.oneOf("emit", line.emit, {"library", "archive", "cuda"});
   if (line.target != "cpu") {
     options.cuda = parseCudaTarget(line.target);
     if (!options.cuda)
@@ -174,6 +177,12 @@ static void readCudaOptions(UsageErrors &errors, const CommandLine &line, Compil
   options.emitCuda = line.emit == "cuda";
   if (options.emitCuda && !line.compileTo.empty() && line.compileTo != "kernels")
     errors.report("--emit=cuda stops after the phase kernels; leave --compile-to out");
+  options.emitArchive = line.emit == "archive";
+  if (options.emitArchive && !line.compileTo.empty() && line.compileTo != "module")
+    errors.report("--emit=archive holds what the phase module makes; leave --compile-to out");
+  if (options.emitArchive && line.link == "static")
+    errors.report("--link=static makes a library to link programs with, which an archive is not "
+                  "for; leave one of the two out");
 }
 
 static void printVersion(llvm::raw_ostream &os) { os << "mpcc " MPC_VERSION "\n"; }
@@ -210,7 +219,9 @@ static void checkChoices(UsageErrors &errors, const CommandLine &line, llvm::Str
   errors.oneOf("bias-gradients", line.biasGradients, {"kernels", "products"});
   errors.oneOf("color", color, {"auto", "always", "never"});
   errors.oneOf("custom-loop", line.customLoop, {"on", "off"});
-  errors.oneOf("weights", line.weights, {"external", "embedded"});
+  if (line.weights.getNumOccurrences())
+    errors.oneOf("weights", line.weights, {"external", "embedded"});
+  errors.oneOf("link", line.link, {"shared", "static"});
   if (line.calibrate.getNumOccurrences())
     errors.report(
         "--calibrate=" + line.calibrate +
@@ -266,7 +277,7 @@ static void readSeed(UsageErrors &errors, const CommandLine &line, CompileOption
 /// Takes the options that need no more checks.
 static void takeOptions(const CommandLine &line, CompileOptions &options) {
   options.model = line.model;
-  options.outputDirectory = line.output;
+  options.output = line.output;
   options.name = line.name;
   options.pipeline.policy = line.policy;
   options.pipeline.outputGuard = line.outputGuard == "on";
@@ -281,7 +292,9 @@ static void takeOptions(const CommandLine &line, CompileOptions &options) {
   options.optimizer = line.optimizer;
   options.metrics = line.metrics;
   options.march = line.march;
-  options.embedWeights = line.weights == "embedded";
+  options.linkStatic = line.link == "static";
+  options.embedWeights =
+      line.weights.getNumOccurrences() ? line.weights == "embedded" : options.linkStatic;
   options.compilerVersion = MPC_VERSION;
   options.explain = !line.explain.getNumOccurrences() ? Explain::Off
                     : line.explain == "json"          ? Explain::Json

@@ -23,8 +23,8 @@ enum class Explain { Off, Layers, Ops, Passes, Json };
 /// The options of mpcc (docs/tools.md), checked for spelling but not for meaning.
 struct CompileOptions {
   std::string model;
-  std::string outputDirectory; // empty: NAME.mpc
-  std::string name;            // empty: the file's stem as a C identifier
+  std::string output; // a folder, or the file of an archive; empty: NAME.mpc
+  std::string name;   // empty: the file's stem as a C identifier
   PipelineOptions pipeline;
   Mode mode = Mode::Auto;
   /// Keras names or JSON files that replace parts of the file's compile config.
@@ -45,6 +45,10 @@ struct CompileOptions {
   std::optional<CudaTarget> cuda;
   /// `--emit=cuda`: print the kernels instead of writing a library.
   bool emitCuda = false;
+  /// `--emit=archive`: all in one file.
+  bool emitArchive = false;
+  /// `--link=static`: a library for programs that have the model in them.
+  bool linkStatic = false;
   std::string compilerVersion;
   std::optional<Phase> compileTo, compileFrom;
   Explain explain = Explain::Off;
