@@ -21,6 +21,15 @@ struct Expression {
   Value sub(double a, Value b) { return SubtractOp::create(builder, loc, constant(a), b); }
   Value add(double a, Value b) { return AddOp::create(builder, loc, constant(a), b); }
   Value div(Value a, Value b) { return DivideOp::create(builder, loc, a, b); }
+
+  /// dy times -y^3 / 2, in float32 or wider: the cube of a result that 16 bits hold may leave them.
+  Value rsqrt(Value dy, Value y) {
+    Expression wide{builder, loc, widerOf32(element)};
+    dy = castElements(builder, loc, dy, wide.element);
+    y = castElements(builder, loc, y, wide.element);
+    Value slope = wide.mul(wide.mul(dy, -0.5), wide.mul(y, wide.mul(y, y)));
+    return castElements(builder, loc, slope, element);
+  }
 };
 } // namespace
 
@@ -104,7 +113,7 @@ MPC_UNARY(SqrtOp, math::SqrtOp::create(b, loc, x), std::sqrt(x), e.div(e.mul(dy,
 MPC_UNARY(RsqrtOp,
           arith::DivFOp::create(b, loc, floatConstant(b, loc, x.getType(), 1),
                                 math::SqrtOp::create(b, loc, x)),
-          1 / std::sqrt(x), e.mul(e.mul(dy, -0.5), e.mul(y, e.mul(y, y))))
+          1 / std::sqrt(x), e.rsqrt(dy, y))
 MPC_UNARY(CosOp, math::CosOp::create(b, loc, x), std::cos(x),
           NegateOp::create(builder, e.loc, e.mul(dy, SinOp::create(builder, e.loc, x))))
 MPC_UNARY(SinOp, math::SinOp::create(b, loc, x), std::sin(x),
