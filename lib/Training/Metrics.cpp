@@ -90,11 +90,11 @@ static MetricParts meanOfLoss(MetricInput &in, StringRef name) {
   object.identifier = name.str();
   if (std::string problem = checkLoss(object, tensorTypeOf(in.prediction)); !problem.empty())
     return MetricParts::failure(problem);
-  LossInput input{in.e, in.metric, in.target, in.prediction};
+  LossInput input{in.e, in.metric, in.target, in.prediction, in.rules};
   SampleLoss built = loss->build(input);
   Value values = built.values;
   // The class is positive where the loss of the same name is negative.
-  if (name == "cosine_similarity" && !in.metric.isFunction)
+  if (name == "cosine_similarity" && !in.metric.isFunction && !in.rules.isBefore23)
     values = in.e.negate(values);
   return meanOf(in, values, built.mask);
 }
@@ -108,7 +108,8 @@ static MetricParts meanMetricWrapper(MetricInput &in) {
   for (const auto &[key, value] : in.metric.config)
     if (key != "fn")
       object->config.insert({key, value});
-  MetricInput inner{in.e, *object, in.target, in.prediction, in.sparse, in.weights, in.mask};
+  MetricInput inner{in.e,      *object,    in.target, in.prediction,
+                    in.sparse, in.weights, in.mask,   in.rules};
   return buildMetric(inner);
 }
 

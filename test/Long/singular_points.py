@@ -29,7 +29,7 @@ LARGEST = {"float32": 3e38, "bfloat16": 3e38, "float16": 65504.0}
 # Relative, and of a derivative of 1.
 TOLERANCE = {"float32": (1e-3, 1e-3), "bfloat16": (0.05, 0.03), "float16": (0.05, 0.03)}
 # TensorFlow's own derivative is another than the function's.
-TENSORFLOW = {"cumprod": "0 where an element is 0", "fmod": "0 at 0"}
+TENSORFLOW = {"cumprod": "0 where an element is 0", "fmod": "0 at 0", "unused_reciprocal": "0 at 0, where that of a quotient is not a number"}
 # Each operation of the model's author rounds its result to the compute dtype, as Keras's does: the squares leave float16.
 ROUNDED = {"float16": ["dot_of_itself", "distance"]}
 GROUP = 20  # operations in one model: time to compile grows faster than their number
