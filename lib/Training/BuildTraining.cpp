@@ -393,8 +393,12 @@ void LossBuilder::addMetric(Output &output, const llvm::json::Value &json, bool 
                     config.rules};
   MetricParts parts = buildMetric(input);
   if (parts.states.empty()) {
-    error(part, ": metric '" + metric->identifier + "' of output '" + output.parts.name + "' " +
-                    parts.problem);
+    const std::string text = ": metric '" + metric->identifier + "' of output '" +
+                             output.parts.name + "' " + parts.problem;
+    if (config.mayOnlyPredict && config.metricsPlace.empty())
+      emitWarning(module.getLoc()) << "compile_config." << part << text << "; it is left out";
+    else
+      error(part, text);
     return;
   }
   std::string unique = uniqueName(output, name, weighted);

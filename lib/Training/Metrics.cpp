@@ -83,14 +83,17 @@ static MetricParts rootMeanSquaredError(MetricInput &in) {
 
 static MetricParts meanOfLoss(MetricInput &in, StringRef name) {
   const LossEntry *loss = lookupLoss(name);
-  if ((loss->target != TargetKind::Values) != in.sparse)
-    return MetricParts::failure(in.sparse ? "needs targets with a value per element"
-                                          : "needs class indices as targets");
+  if (loss->target != TargetKind::Values && !in.sparse)
+    return MetricParts::failure("needs class indices as targets");
+  // Keras compares the number of a class with the value of each.
+  Value target = in.target;
+  if (loss->target == TargetKind::Values && in.sparse)
+    target = in.e.toFloat(in.e.expandDims(target, in.rank() - 1));
   KerasObject object = in.metric;
   object.identifier = name.str();
   if (std::string problem = checkLoss(object, tensorTypeOf(in.prediction)); !problem.empty())
     return MetricParts::failure(problem);
-  LossInput input{in.e, in.metric, in.target, in.prediction, in.rules};
+  LossInput input{in.e, in.metric, target, in.prediction, in.rules};
   SampleLoss built = loss->build(input);
   Value values = built.values;
   // The class is positive where the loss of the same name is negative.

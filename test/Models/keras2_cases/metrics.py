@@ -4,7 +4,7 @@ front; archives hold what compile was given. Outputs are called as the layers th
 
 import tf_keras as keras
 
-from .registry import case, normal
+from .registry import case, ids, normal
 
 L, M = keras.layers, keras.metrics
 
@@ -81,3 +81,12 @@ def metrics_of_one_layer_twice():
 @case(evaluates=6)
 def metrics_of_one_layer_twice_in_an_archive():
     return compiled_with_one_layer_twice()
+
+
+@case(form="h5", evaluates=6)
+def metrics_of_classes():
+    """Numbers of classes are compared with the value of each class."""
+    x = L.Input((4,), name="x")
+    model = keras.Model(x, L.Dense(3, activation="softmax")(x))
+    model.compile("sgd", "sparse_categorical_crossentropy", metrics=["mse", "mae", "accuracy"])
+    return model, [normal(6, 4)], [ids(3, 6, 1).astype("int32")]
