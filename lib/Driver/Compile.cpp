@@ -227,6 +227,7 @@ ExitCode Compilation::prepareTraining(const llvm::json::Object &fileConfig) {
   if (imported)
     config->rules = imported->trainingRules;
   module->walk([&](LayerOp layer) { config->hasOwnLoss |= layer.getKind() == "AddLoss"; });
+  config->mayOnlyPredict = options.mode == Mode::Auto;
   if (options.mode == Mode::Auto)
     for (const std::string &remark : leaveUnknownOut(*config))
       diagnostics.warning(options.model + ": " + remark);

@@ -25,6 +25,9 @@ namespace mpc {
 
 /// float64 for float64, else float32: what sums and keep32 arithmetic use.
 mlir::Type widerOf32(mlir::Type elementType);
+/// The value with this floating element type: itself, or a cast of it.
+mlir::Value castElements(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
+                         mlir::Type elementType);
 
 /// A value that an optimizer keeps for each variable.
 struct OptimizerSlot {

@@ -42,13 +42,6 @@ LogicalResult OptimizerStepOp::verify() {
   return success();
 }
 
-static Value castElements(OpBuilder &builder, Location loc, Value value, Type element) {
-  auto type = tensorTypeOf(value);
-  return type.getElementType() == element
-             ? value
-             : Value(CastOp::create(builder, loc, type.clone(element), value));
-}
-
 Value mpc::decayWeight(OpBuilder &builder, Location loc, Value variable, FloatAttr decay,
                        Value rate) {
   Value factor = scalarConstant(builder, loc, elementTypeOf(variable), decay.getValueAsDouble());

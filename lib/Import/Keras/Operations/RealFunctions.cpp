@@ -120,14 +120,16 @@ Value remainder(B &b) {
 }
 
 /// sin(pi x) / (pi x), 1 at 0.
+/// In float32 or wider: next to 0 its derivative is a difference of two large numbers.
 Value sinc(B &b) {
   Value x = b.getFloat(0, "x");
   if (!x)
     return {};
-  Value zero = b.makeCompare(ComparePredicate::EQ, x, b.makeConstant(0.0));
-  Value one = b.makeCastLike(b.makeConstant(1.0), x);
-  Value angle = b.make<MultiplyOp>(b.makeSelect(zero, one, x), b.makeConstant(kPi));
-  return b.makeSelect(zero, one, b.make<DivideOp>(b.make<SinOp>(angle), angle));
+  Value wide = b.makeCastLike(x, x, /*wide=*/true);
+  Value zero = b.makeCompare(ComparePredicate::EQ, wide, b.makeConstant(0.0));
+  Value one = b.makeCastLike(b.makeConstant(1.0), wide);
+  Value angle = b.make<MultiplyOp>(b.makeSelect(zero, one, wide), b.makeConstant(kPi));
+  return b.makeCastLike(b.makeSelect(zero, one, b.make<DivideOp>(b.make<SinOp>(angle), angle)), x);
 }
 
 Value complementaryErrorFunction(B &b) {
