@@ -7,7 +7,7 @@
 #include "tools/StackSize.h"
 #include "tools/Streams.h"
 #include "tools/mpcc/Options.h"
-#include "tools/mpcc/WeightsFile.h"
+#include "tools/WeightsFile.h"
 #include "llvm/Support/CrashRecoveryContext.h"
 #include "llvm/Support/WithColor.h"
 
