@@ -121,7 +121,7 @@ void AnalyzeRangesPass::tell(const RangeAnalysis &analysis) {
     auto remark = emitRemark(value.getLoc());
     Operation *op = value.getDefiningOp();
     remark << (op ? op->getName().stripDialect().str() : "argument") << " " << elementTypeOf(value)
-           << " in [" << llvm::formatv("{0:g}, {1:g}]", bound.low, bound.high).str();
+           << " in [" << print(bound.low) << ", " << print(bound.high) << "]";
     if (bound.mayBeNan)
       remark << " or NaN";
     if (isa<FloatType>(elementTypeOf(value)))

@@ -21,10 +21,15 @@ public:
   llvm::ArrayRef<Bound> all() const { return operands; }
   mlir::Type typeOf(unsigned result) const { return elementTypeOf(op->getResult(result)); }
   /// The result is one of the operands' elements, or computed without rounding.
-  void setExact(unsigned result, Bound bound) { results[result] = std::move(bound); }
+  void setExact(unsigned result, Bound bound) {
+    // Errors are computed in double themselves.
+    bound.error *= 1 + 0x1p-40;
+    results[result] = std::move(bound);
+  }
   /// The result is a real number in `bound`, rounded to the result's type.
-  void setRounded(unsigned result, const Bound &bound) {
-    results[result] = rounded(bound, typeOf(result));
+  void setRounded(unsigned result, Bound bound) {
+    bound.widen();
+    setExact(result, rounded(std::move(bound), typeOf(result)));
   }
 
   RangeAnalysis &analysis;
