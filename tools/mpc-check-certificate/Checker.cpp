@@ -7,6 +7,7 @@
 #include "mpc/Support/Sha256.h"
 #include "mpc/Support/WeightNumbers.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -52,7 +53,11 @@ std::string nameOf(Type type) {
   return text;
 }
 
-std::string nameOf(Real number) { return llvm::formatv("{0}", double(number)).str(); }
+std::string nameOf(Real number) {
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::format("%g", double(number));
+  return text;
+}
 
 /// Whether the object has these keys and no other.
 bool hasKeys(const llvm::json::Object &object, std::initializer_list<StringRef> keys) {
@@ -80,7 +85,8 @@ bool Checker::readHead(ModuleOp module) {
     verdict.faults.push_back(text.str());
     return false;
   };
-  if (!hasKeys(certificate, {"certificate", "function", "inputs", "weights", "values", "sha256"}) ||
+  if (!hasKeys(certificate,
+               {"certificate", "function", "inputs", "training", "weights", "values", "sha256"}) ||
       certificate.getString("certificate") != StringRef("mpc-ranges-1"))
     return fail("is no certificate of ranges of this version");
   llvm::json::Object content(certificate);
@@ -88,8 +94,9 @@ bool Checker::readHead(ModuleOp module) {
   const std::string text = llvm::formatv("{0}", llvm::json::Value(std::move(content)));
   if (certificate.getString("sha256") != StringRef(Sha256::of(text)))
     return fail("is not as it was written: its sha256 is another one");
-  if (!certificate.getBoolean("weights") || !certificate.getObject("inputs") ||
-      !certificate.getArray("values") || !certificate.getString("function"))
+  if (!certificate.getBoolean("weights") || !certificate.getBoolean("training") ||
+      !certificate.getObject("inputs") || !certificate.getArray("values") ||
+      !certificate.getString("function"))
     return fail("has parts of other kinds than a certificate's");
   function = module.lookupSymbol<func::FuncOp>(*certificate.getString("function"));
   if (!function || !llvm::hasSingleElement(function.getBody()))
@@ -151,6 +158,12 @@ bool Checker::readClaim(Value value, const llvm::json::Value &json) {
   claims[index] = {*low, *high, *nan, *error, nullptr};
   if (!isFloat)
     return true;
+  // Inputs lie between any numbers.
+  if (op && type.getIntOrFloatBitWidth() >= 16 &&
+      (nearest(type, *low) != *low || nearest(type, *high) != *high)) {
+    fault(index, "has bounds that are no numbers of its dtype");
+    return false;
+  }
   const bool fits = !*nan && *low > -65520 && *high < 65520;
   verdict.fitting += fits;
   if (row->getString("float16") == StringRef(fits ? "cannot overflow" : "cannot be shown"))
@@ -166,6 +179,8 @@ void Checker::compare(Value value, const Fact &derived) {
   const Fact &claim = claims[index];
   const Type type = elementTypeOf(value);
   const Real part = std::ldexp(Real(1), -30);
+  // The analysis has 53 digits itself: of float64 it allows for its own roundings, too.
+  const Real errorPart = type.isF64() ? std::ldexp(Real(1), -4) : part;
   auto isNear = [&](Real claimed, Real given, bool up) {
     if (claimed == given || !isa<FloatType>(type))
       return claimed == given || std::fabs(claimed - given) <= std::fabs(given) * part;
@@ -187,7 +202,7 @@ void Checker::compare(Value value, const Fact &derived) {
   else if (claim.error < derived.error)
     fault(index, "claims an error of at most " + nameOf(claim.error) + ", but it may be " +
                      nameOf(derived.error));
-  else if (claim.error > derived.error * (1 + part) + std::ldexp(Real(1), -1000))
+  else if (claim.error > derived.error * (1 + errorPart) + std::ldexp(Real(1), -1000))
     fault(index, "claims an error of " + nameOf(claim.error) + " where at most " +
                      nameOf(derived.error) + " follows: it is not what the analysis wrote");
 }
@@ -238,7 +253,7 @@ SmallVector<Fact> Checker::step(Block &block, ArrayRef<Fact> arguments) {
     if (auto scan = dyn_cast<ScanOp>(op))
       loop(scan, operands, results);
     else
-      derive(&op, operands, results);
+      derive(&op, *certificate.getBoolean("training"), operands, results);
     for (auto [value, fact] : llvm::zip_equal(op.getResults(), results)) {
       now[value] = fact;
       collect(value, fact);
@@ -299,7 +314,7 @@ void Checker::compareAll(Block &block) {
     if (auto scan = dyn_cast<ScanOp>(op))
       loop(scan, operands, results);
     else
-      derive(&op, operands, results);
+      derive(&op, *certificate.getBoolean("training"), operands, results);
     for (auto [value, fact] : llvm::zip_equal(op.getResults(), results)) {
       elements[value] = fact.elements;
       compare(value, fact);

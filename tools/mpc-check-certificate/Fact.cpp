@@ -107,6 +107,8 @@ Fact check::stored(Fact fact, Type type) {
   result.elements = nullptr;
   result.low = std::min(nearest(type, low), nearest(type, nearest(wide, low)));
   result.high = std::max(nearest(type, high), nearest(type, nearest(wide, high)));
+  result.low = std::min(result.low, formatOf(type).largest());
+  result.high = std::max(result.high, -formatOf(type).largest());
   const Real size = std::max(fact.size(), result.size());
   if (std::isfinite(size))
     result.error += formatOf(type).unit(size) / 2 * (1 + std::ldexp(Real(1), -10));
@@ -126,11 +128,12 @@ Real check::largestSum(Type type) {
   return type.isF64() ? formatOf(type).largest() : Format{24, -126, 127}.largest();
 }
 
-void check::derive(Operation *op, ArrayRef<Fact> operands, MutableArrayRef<Fact> results) {
+void check::derive(Operation *op, bool training, ArrayRef<Fact> operands,
+                   MutableArrayRef<Fact> results) {
   for (auto [fact, value] : llvm::zip_equal(results, op->getResults()))
     fact = anything(elementTypeOf(value));
   if (results.empty() || deriveSums(op, operands, results))
     return;
   if (!deriveElementwise(op, operands, results[0]))
-    deriveMoves(op, operands, results[0]);
+    deriveMoves(op, training, operands, results[0]);
 }

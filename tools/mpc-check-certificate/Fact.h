@@ -53,12 +53,13 @@ Real slackOfSums(mlir::Type type, Real terms);
 Real largestSum(mlir::Type type);
 
 /// Derives the results of an op. Ops that it does not know have anything.
-void derive(mlir::Operation *op, llvm::ArrayRef<Fact> operands,
+/// `training`: what only training computes counts.
+void derive(mlir::Operation *op, bool training, llvm::ArrayRef<Fact> operands,
             llvm::MutableArrayRef<Fact> results);
 /// Families of ops, in the files of these names; false: none of the family.
 bool deriveElementwise(mlir::Operation *op, llvm::ArrayRef<Fact> in, Fact &result);
 bool deriveSums(mlir::Operation *op, llvm::ArrayRef<Fact> in, llvm::MutableArrayRef<Fact> results);
-bool deriveMoves(mlir::Operation *op, llvm::ArrayRef<Fact> in, Fact &result);
+bool deriveMoves(mlir::Operation *op, bool training, llvm::ArrayRef<Fact> in, Fact &result);
 
 } // namespace mpc::check
 

@@ -142,7 +142,7 @@ Fact noise(Real low, Real high, Real slack, Type type) {
 
 } // namespace
 
-bool check::deriveMoves(Operation *op, ArrayRef<Fact> in, Fact &result) {
+bool check::deriveMoves(Operation *op, bool training, ArrayRef<Fact> in, Fact &result) {
   const Type type = elementTypeOf(op->getResult(0));
   bool isKnown = true;
   llvm::TypeSwitch<Operation *>(op)
@@ -150,7 +150,7 @@ bool check::deriveMoves(Operation *op, ArrayRef<Fact> in, Fact &result) {
           [&](auto each) { result = move(each, in[0]); })
       .Case<BroadcastLikeOp, StraightThroughOp, VariableGradientOp>(
           [&](auto) { result = either(in[0], in[0]); })
-      .Case([&](InTrainingOp) { result = either(in[0], in[1]); })
+      .Case([&](InTrainingOp) { result = either(training ? in[0] : in[1], in[1]); })
       .Case([&](ConcatenateOp) {
         result = either(in[0], in[0]);
         for (const Fact &fact : in)
@@ -174,7 +174,9 @@ bool check::deriveMoves(Operation *op, ArrayRef<Fact> in, Fact &result) {
       .Case([&](CastOp each) { result = castAll(each, in[0]); })
       .Case([&](ResampleOp each) { result = resample(each, in[0], type); })
       .Case([&](ConstantOp each) { result = constant(each, type); })
-      .Case([&](DropoutOp each) { result = drop(each, in[0], type); })
+      .Case([&](DropoutOp each) {
+        result = training ? drop(each, in[0], type) : either(in[0], in[0]);
+      })
       .Case([&](NormalNoiseOp each) {
         const Real spread = std::fabs(Real(each.getStddev().convertToDouble())) * 5.9;
         const Real mean = each.getMean().convertToDouble();

@@ -44,6 +44,10 @@ private:
                                  llvm::cl::desc("NAME:LOW:HIGH of each input; else any number")};
   Option<std::string> weightsFile{*this, "weights", llvm::cl::desc("safetensors file of variables"),
                                   llvm::cl::init("")};
+  Option<bool> training{
+      *this, "training",
+      llvm::cl::desc("bound what training computes, too: noise, statistics of batches"),
+      llvm::cl::init(false)};
   Option<std::string> functionName{*this, "function",
                                    llvm::cl::desc("function to bound (forward, else predict)"),
                                    llvm::cl::init("")};
@@ -92,6 +96,7 @@ LogicalResult AnalyzeRangesPass::analyze() {
     return function.emitError() << "still has layers, so that its types are not those that it "
                                    "computes in; expected IR of the phase casts or later";
   RangeFacts facts;
+  facts.training = training;
   if (failed(readInputs(function, facts)))
     return failure();
   WeightStore weights;

@@ -85,6 +85,9 @@ Bound mpc::rounded(Bound exact, Type elementType) {
   Bound result = {std::min(once(exact.low), twice(exact.low)),
                   std::max(once(exact.high), twice(exact.high)), exact.mayBeNan, exact.error,
                   nullptr};
+  // One end at least is a number, where there are numbers at all.
+  result.low = std::min(result.low, largestOf(floating));
+  result.high = std::max(result.high, -largestOf(floating));
   const double largest = std::max(exact.magnitude(), result.magnitude());
   // Rounding in float32 first moves a tie by 2^-13 units at most.
   result.error = std::isfinite(largest)

@@ -47,6 +47,7 @@ llvm::json::Object mpc::makeCertificate(const RangeAnalysis &analysis) {
   certificate["certificate"] = "mpc-ranges-1";
   certificate["function"] = function.getSymName();
   certificate["inputs"] = std::move(inputs);
+  certificate["training"] = analysis.getFacts().training;
   certificate["weights"] = analysis.getFacts().weights != nullptr;
   certificate["values"] = std::move(values);
   // Of the object printed without it, keys in their order.

@@ -19,7 +19,8 @@ struct Sums {
 /// Sums of the products of `x` with the elements of a weight that have the same key.
 Sums sumWithWeight(const Bound &x, const Bound &weight, double terms,
                    llvm::function_ref<size_t(int64_t)> keyOf, size_t keys) {
-  std::vector<double> positive(keys), negative(keys);
+  // Longer than double, so that what rounds these sums is small beside what rounds the kernels'.
+  std::vector<long double> positive(keys), negative(keys);
   const ReferenceTensor &elements = *weight.constant;
   for (int64_t i = 0, count = elements.size(); i < count; ++i) {
     const double element = elements.at(i);
@@ -27,14 +28,15 @@ Sums sumWithWeight(const Bound &x, const Bound &weight, double terms,
   }
   Sums sums;
   sums.low = kUnbounded, sums.high = -kUnbounded, sums.terms = terms;
-  double most = 0;
+  long double most = 0;
   for (auto [p, n] : llvm::zip_equal(positive, negative)) {
-    sums.high = std::max(sums.high, p * x.high + n * x.low);
-    sums.low = std::min(sums.low, p * x.low + n * x.high);
+    sums.high = std::max(sums.high, static_cast<double>(p * x.high + n * x.low));
+    sums.low = std::min(sums.low, static_cast<double>(p * x.low + n * x.high));
     most = std::max(most, p - n);
   }
-  sums.magnitude = most * x.magnitude();
-  sums.error = most * x.error + terms * (x.magnitude() + x.error) * weight.error;
+  sums.magnitude = static_cast<double>(most) * x.magnitude();
+  sums.error =
+      static_cast<double>(most) * x.error + terms * (x.magnitude() + x.error) * weight.error;
   return sums;
 }
 
@@ -67,7 +69,7 @@ void setSums(RangeArguments &arguments, const Sums &sums, const Bound *bias,
     const bool fits = sums.low >= all.low && sums.high <= all.high;
     return arguments.setExact(0, fits ? Bound::of(sums.low, sums.high, sums.error) : all);
   }
-  const double slack = sumSlack(type, sums.terms) + (sums.terms + 4) * 0x1p-51;
+  const double slack = sumSlack(type, sums.terms) + (sums.terms + 4) * 0x1p-60;
   // Some kernels take subnormal factors for 0.
   const double off = sums.magnitude * slack + (sums.terms + sums.magnitude) * 0x1p-126;
   const double largest = type.isF64() ? std::numeric_limits<double>::max() : 0x1.fffffep127;

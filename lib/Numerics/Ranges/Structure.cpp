@@ -22,22 +22,28 @@ static void deriveConstant(ConstantOp op, RangeArguments &arguments) {
   arguments.setExact(0, std::move(bound));
 }
 
-/// Proved for both modes.
+/// What prediction computes, unless training is bounded, too.
 static void deriveInTraining(InTrainingOp, RangeArguments &arguments) {
-  arguments.setExact(0, hull(arguments.in(0), arguments.in(1)));
+  const bool isBoth = arguments.analysis.getFacts().training;
+  arguments.setExact(0, isBoth ? hull(arguments.in(0), arguments.in(1))
+                               : hull(arguments.in(1), arguments.in(1)));
 }
 
 static void deriveDropout(DropoutOp op, RangeArguments &arguments) {
   const Bound &input = arguments.in(0);
   const Type type = arguments.typeOf(0);
+  if (!arguments.analysis.getFacts().training)
+    return arguments.setExact(0, hull(input, input));
   const double rate = op.getRate().convertToDouble();
-  const double scale = rate < 1 ? roundTo(type, 1 / (1 - rate)) : kUnbounded;
-  if (!std::isfinite(scale) || std::isnan(scale))
+  // What rounds the factor is as small as a unit of double.
+  const long double exact = rate < 1 ? 1 / (1 - static_cast<long double>(rate)) : kUnbounded;
+  const double scale = roundTo(type, static_cast<double>(exact));
+  if (!std::isfinite(scale))
     return arguments.setExact(0, Bound::anyOf(type));
   Bound result = {std::min(input.low, 0.0) * scale, std::max(input.high, 0.0) * scale,
                   input.mayBeNan || std::isinf(input.magnitude()),
-                  input.error * scale +
-                      (input.magnitude() + input.error) * std::abs(scale - 1 / (1 - rate)),
+                  input.error * scale + (input.magnitude() + input.error) *
+                                            static_cast<double>(std::abs(scale - exact)),
                   nullptr};
   result.widen();
   // In inference the input stays as it is.

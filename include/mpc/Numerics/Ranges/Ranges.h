@@ -25,6 +25,8 @@ struct RangeFacts {
   /// By the name of an input: its elements lie in [first, second].
   std::map<std::string, std::pair<double, double>> inputs;
   const WeightStore *weights = nullptr; ///< null: variables are any finite numbers
+  /// Bounds hold for training, too (noise, dropout, statistics of the batch), with these weights.
+  bool training = false;
 };
 
 /// The bounds of a function.
