@@ -97,9 +97,8 @@ void Caster::warnOfLostConstant(const APFloat &number, const APFloat &rounded, T
       << (isInfinite ? "infinite" : "0") << " in " << element;
   if (lost.insert((path.getValue() + ": " + warning).str()).second)
     emitLint(NameLoc::get(path), isInfinite ? kInfiniteConstantLint : kZeroConstantLint)
-        << warning
-        << "; give the layer a policy that computes in float32 or "
-           "bfloat16, or the model another constant";
+        << warning << "; give the layer a policy that computes in float32 or bfloat16, or the "
+        << "model another constant";
 }
 
 Value Caster::constantIn(ConstantOp constant, Type element, Location loc, StringAttr path) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the checker knows of a value. Nothing of it is shared with the analysis that it checks, and
-// its numbers have 64 binary digits where the analysis has 53.
+// A fact is what the checker knows of a value. Nothing of it is shared with the analysis that it
+// checks, and its numbers have 64 binary digits where the analysis has 53.
 #ifndef MPC_TOOLS_MPC_CHECK_CERTIFICATE_FACT_H
 #define MPC_TOOLS_MPC_CHECK_CERTIFICATE_FACT_H
 
@@ -30,11 +30,11 @@ struct Fact {
 inline Fact between(Real low, Real high, Real error = 0) {
   return {low, high, false, error, nullptr};
 }
-/// What is true of every value of the type.
+/// The fact that is true of every value of the type.
 Fact anything(mlir::Type type);
 /// Every finite number of the type.
 Fact anyNumber(mlir::Type type);
-/// Of these elements.
+/// The range of these elements.
 Fact ofElements(std::shared_ptr<const ReferenceTensor> elements);
 /// One or the other.
 Fact either(const Fact &a, const Fact &b);

@@ -8,7 +8,7 @@
 
 namespace mpc {
 
-/// What passes find. The table of rules has a row for each.
+/// These are found by passes. The table of rules has a row for each.
 inline constexpr llvm::StringLiteral kInfiniteConstantLint = "infinite-constant";
 inline constexpr llvm::StringLiteral kZeroConstantLint = "zero-constant";
 inline constexpr llvm::StringLiteral kUnusedKeyLint = "unused-key";

@@ -21,7 +21,7 @@ enum class Mode { Auto, Train, Infer };
 /// Each but Json prints what the one before it does, and more.
 enum class Explain { Off, Layers, Ops, Passes, Json };
 
-/// What `--lint` asks for: which hazards of precision (docs/lint.md) are told.
+/// The hazards of precision (docs/lint.md) that are told, as `--lint` asks for it.
 struct LintChoice {
   bool isOn = false;              ///< else those alone that are told always
   bool isError = false;           ///< a finding ends the compilation

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What Tensor Cores ask of the extents of matrices.
+// Tensor Cores ask for extents that are multiples of a number.
 #ifndef MPC_TRANSFORMS_TENSORCORES_H
 #define MPC_TRANSFORMS_TENSORCORES_H
 

@@ -41,8 +41,7 @@ const LintRule mpc::kIdleLoraRule = {
     "LoRA factors that are both 0, or frozen with the product 0",
     "neither has a gradient, and the layer never adapts",
     "expected random numbers in the first one, as enable_lora makes them (a file that was saved "
-    "before "
-    "it has none), and a trainable layer; or leave LoRA out",
+    "before it has none), in a layer that is trainable",
     /*isAlwaysTold=*/true,
     checkIdleLora,
 };

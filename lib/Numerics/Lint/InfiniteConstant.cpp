@@ -10,7 +10,7 @@ using namespace mpc;
 const LintRule mpc::kInfiniteConstantRule = {
     kInfiniteConstantLint,
     "a constant that becomes infinite in the layer's compute dtype: a mask of -1e9 in float16",
-    "inf - inf and 0 * inf are NaN; a row that is all masked has no softmax",
+    "inf - inf is NaN; a row that is all masked has no softmax",
     "give the layer a policy that computes in float32 or bfloat16, or the model another constant",
     /*isAlwaysTold=*/true,
     /*check=*/nullptr,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What rules see, and where they tell what they found.
+// The subject that rules see, and the report in which they tell what they found.
 #ifndef MPC_LIB_NUMERICS_LINT_RULES_H
 #define MPC_LIB_NUMERICS_LINT_RULES_H
 

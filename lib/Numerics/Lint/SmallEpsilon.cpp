@@ -52,8 +52,7 @@ static void checkSmallEpsilon(const LintSubject &subject, LintReport &report) {
 
 const LintRule mpc::kSmallEpsilonRule = {
     "small-epsilon",
-    "an epsilon under a division, root or logarithm in float16 that is below 6.1e-5, its smallest "
-    "normal number",
+    "an epsilon under a division, root or logarithm in float16 that is below 6.1e-5",
     "it has few digits, adding it to a number above 0.25 changes nothing, and 1 over it is "
     "infinite",
     "give the layer the policy float32, or an epsilon of 1e-3",

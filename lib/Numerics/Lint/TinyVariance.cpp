@@ -85,9 +85,7 @@ static void checkTinyVariance(const LintSubject &subject, LintReport &report) {
 
 const LintRule mpc::kTinyVarianceRule = {
     "tiny-variance",
-    "BatchNormalization with channels whose moving variance is below what 16 bits tell apart "
-    "around "
-    "their mean (from the weights)",
+    "BatchNormalization whose moving variance is below what 16 bits tell apart around the mean",
     "the rounding of the input is divided by the standard deviation and becomes a signal",
     "give the layer in front of it, and it, the policy float32, or a larger epsilon",
     /*isAlwaysTold=*/false,

@@ -45,8 +45,7 @@ static void checkUnguardedSquare(const LintSubject &subject, LintReport &report)
 
 const LintRule mpc::kUnguardedSquareRule = {
     "unguarded-square",
-    "x * x, or a power of 2 and more, in float16 of a value that no clip or bounded function keeps "
-    "small",
+    "a square or higher power in float16 of a value that no clip or bounded function keeps small",
     "256 squared is infinite in float16, and squares below 6e-8 are 0",
     "clip or scale its argument, or give the layer the policy float32 or mixed_bfloat16",
     /*isAlwaysTold=*/false,

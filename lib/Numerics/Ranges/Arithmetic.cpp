@@ -110,7 +110,7 @@ static void deriveMinimum(MinimumOp, RangeArguments &arguments) {
                          std::max(a.error, b.error), nullptr});
 }
 
-/// Of the remainder of C the magnitude is at most that of either operand.
+/// The magnitude of the remainder of C is at most that of either operand.
 static void deriveRemainder(RemainderOp, RangeArguments &arguments) {
   const Bound &a = arguments.in(0), &b = arguments.in(1);
   const double most = std::min(a.magnitude(), b.magnitude());

@@ -40,17 +40,26 @@ llvm::json::Object mpc::makeCertificate(const RangeAnalysis &analysis) {
   for (const auto &[name, range] : analysis.getFacts().inputs)
     inputs[llvm::json::fixUTF8(name)] = llvm::json::Array{range.first, range.second};
   llvm::json::Array values;
-  forEachValue(analysis.getFunction(),
-               [&](Value value) { values.push_back(describe(value, analysis.at(value))); });
+  llvm::DenseMap<Value, int64_t> places;
   func::FuncOp function = analysis.getFunction();
+  forEachValue(function, [&](Value value) {
+    places[value] = int64_t(values.size());
+    values.push_back(describe(value, analysis.at(value)));
+  });
+  llvm::json::Object outputs;
+  for (OpOperand &operand : function.getBody().front().getTerminator()->getOpOperands())
+    if (auto name = function.getResultAttrOfType<StringAttr>(operand.getOperandNumber(),
+                                                             MpcDialect::kOutputAttr))
+      outputs[llvm::json::fixUTF8(name.getValue())] = places[operand.get()];
   llvm::json::Object certificate;
   certificate["certificate"] = "mpc-ranges-1";
   certificate["function"] = function.getSymName();
   certificate["inputs"] = std::move(inputs);
+  certificate["outputs"] = std::move(outputs);
   certificate["training"] = analysis.getFacts().training;
   certificate["weights"] = analysis.getFacts().weights != nullptr;
   certificate["values"] = std::move(values);
-  // Of the object printed without it, keys in their order.
+  // The hash is that of the object printed without it, keys in their order.
   const std::string text = llvm::formatv("{0}", llvm::json::Value(llvm::json::Object(certificate)));
   certificate["sha256"] = Sha256::of(text);
   return certificate;

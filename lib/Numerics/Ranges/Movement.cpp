@@ -50,7 +50,7 @@ static void derivePad(PadOp op, RangeArguments &arguments) {
   arguments.setExact(0, adds ? hull(arguments.in(0), Bound::of(value, value)) : arguments.in(0));
 }
 
-/// Of an index outside the table a floating result is NaN, an integer 0.
+/// An index outside the table gives NaN, or the integer 0.
 static void deriveGather(GatherOp op, RangeArguments &arguments) {
   const Bound &table = arguments.in(0), &indices = arguments.in(1);
   Bound result = hull(table, table);

@@ -8,7 +8,7 @@ using namespace mpc;
 
 namespace {
 
-/// What a sum of products may be, in real numbers.
+/// The bounds of a sum of products, in real numbers.
 struct Sums {
   double low = 0, high = 0;
   double magnitude = 0; ///< of the terms' magnitudes together
@@ -60,7 +60,7 @@ double countTerms(RankedTensorType type, ArrayRef<int64_t> axes) {
   return terms;
 }
 
-/// What comes behind the sum, as separate ops would round it: bias, activation.
+/// Bias and activation come behind the sum, rounded as separate ops would round.
 void setSums(RangeArguments &arguments, const Sums &sums, const Bound *bias,
              Activation activation) {
   const Type type = arguments.typeOf(0);

@@ -72,7 +72,7 @@ const Bound &RangeAnalysis::at(Value value) const {
 }
 
 SmallVector<Bound> RangeAnalysis::run(Block &block, ArrayRef<Bound> arguments) {
-  // What this run knows; the map has the hull of all runs.
+  // This run has facts of its own; the map has the hull of all runs.
   llvm::DenseMap<Value, Bound> now;
   auto record = [&](Value value, Bound bound) {
     auto [place, isNew] = bounds.try_emplace(value, bound);
@@ -103,7 +103,7 @@ bool mpc::fitsFloat16(const Bound &bound) {
   return !bound.mayBeNan && bound.low > -65520 && bound.high < 65520;
 }
 
-/// Of a block: its arguments, then ops.
+/// Visits the arguments of a block, then its ops.
 static void visitBlock(Block &block, llvm::function_ref<void(Value)> visit) {
   for (BlockArgument argument : block.getArguments())
     visit(argument);

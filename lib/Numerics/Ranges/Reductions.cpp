@@ -76,7 +76,7 @@ static void deriveMoments(MomentsOp op, RangeArguments &arguments) {
   arguments.setRounded(1, variance);
 }
 
-/// What float32 makes of e^(x - max) / sum is off by the rounding of x - max, too.
+/// e^(x - max) / sum in float32 is off by the rounding of x - max, too.
 static double softmaxSlack(RankedTensorType type, int64_t axis, double range) {
   const double unit = functionSlack(type.getElementType());
   const double count = type.isDynamicDim(axis) ? kUnbounded : double(type.getDimSize(axis));
@@ -88,7 +88,7 @@ static void deriveSoftmax(SoftmaxOp op, RangeArguments &arguments) {
   const double slack =
       softmaxSlack(tensorTypeOf(op.getInput()), op.getAxis(), input.high - input.low);
   if (!input.isFinite() || !(slack < 0.5)) {
-    // Of infinities it may be NaN; what is a number is a probability.
+    // Infinities may give NaN; every number is a probability.
     return arguments.setExact(0, {0, 1 + 0x1p-7, true, kUnbounded, nullptr});
   }
   const double moved = input.error < 100 ? std::expm1(2 * input.error) : kUnbounded;

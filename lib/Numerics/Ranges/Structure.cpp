@@ -15,14 +15,14 @@ static void deriveConstant(ConstantOp op, RangeArguments &arguments) {
   if (failed(reference.evaluate({}, value)))
     return arguments.setExact(0, Bound::anyOf(arguments.typeOf(0)));
   Bound bound = Bound::ofElements(std::make_shared<const ReferenceTensor>(std::move(value)));
-  // What the number was before it was rounded to this type is what exact arithmetic has.
+  // Exact arithmetic has the number as it was before it was rounded to this type.
   if (op.getExact())
     bound.error = std::max(std::abs(op.getExact()->convertToDouble() - bound.low),
                            std::abs(op.getExact()->convertToDouble() - bound.high));
   arguments.setExact(0, std::move(bound));
 }
 
-/// What prediction computes, unless training is bounded, too.
+/// The value is that of prediction, unless training is bounded, too.
 static void deriveInTraining(InTrainingOp, RangeArguments &arguments) {
   const bool isBoth = arguments.analysis.getFacts().training;
   arguments.setExact(0, isBoth ? hull(arguments.in(0), arguments.in(1))
@@ -35,7 +35,7 @@ static void deriveDropout(DropoutOp op, RangeArguments &arguments) {
   if (!arguments.analysis.getFacts().training)
     return arguments.setExact(0, hull(input, input));
   const double rate = op.getRate().convertToDouble();
-  // What rounds the factor is as small as a unit of double.
+  // The rounding of the factor may be as small as a unit of double.
   const long double exact = rate < 1 ? 1 / (1 - static_cast<long double>(rate)) : kUnbounded;
   const double scale = roundTo(type, static_cast<double>(exact));
   if (!std::isfinite(scale))

@@ -44,8 +44,8 @@ struct LintContext {
   const WeightStore *weights = nullptr; ///< null: rules that need values find nothing
 };
 
-/// What the rules find in IR of the phases `policy` (rules on layers) or `casts` (rules on types),
-/// in the order of the table and then of the IR. Linear in the number of ops and weights.
+/// The findings of all rules in IR of the phases `policy` (rules on layers) or `casts` (rules on
+/// types), in the order of the table and then of the IR. Linear in the number of ops and weights.
 llvm::SmallVector<LintFinding> lint(mlir::ModuleOp module, const LintContext &context);
 
 /// Warns of each, with its name, and tells it as a remark of the category mpc-lint.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What is proved of all elements of a value: an interval, whether NaN is possible, and how far from
-// exact arithmetic they are at most.
+// A bound is what is proved of all elements of a value: an interval, whether NaN is possible, and
+// how far from exact arithmetic they are at most.
 #ifndef MPC_NUMERICS_RANGES_BOUND_H
 #define MPC_NUMERICS_RANGES_BOUND_H
 
@@ -11,7 +11,7 @@
 
 namespace mpc {
 
-/// Of a bound or an error: nothing is known.
+/// A bound or an error of which nothing is known.
 inline constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 
 /// Every element that any kernel of the op may compute lies in [low, high], both inclusive and
@@ -52,7 +52,7 @@ Bound rounded(Bound exact, mlir::Type elementType);
 /// Half the distance of neighbours at this magnitude: what rounding changes at most.
 double halfUnit(mlir::Type elementType, double magnitude);
 
-/// What functions beyond + - * / and sqrt may be off, relative to their value, where they are
+/// How much functions beyond + - * / and sqrt may be off, relative to their value, where they are
 /// computed in the type that holds sums of `elementType` (docs/decisions/0083-proved-ranges.md).
 double functionSlack(mlir::Type elementType);
 

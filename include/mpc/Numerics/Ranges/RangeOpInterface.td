@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What ops say of the ranges of their results.
+// The interface by which ops say what the ranges of their results are.
 
 #ifndef MPC_RANGE_OP_INTERFACE
 #define MPC_RANGE_OP_INTERFACE

@@ -20,7 +20,7 @@ class Pass;
 
 namespace mpc {
 
-/// What is known before anything runs.
+/// Facts that hold before anything runs.
 struct RangeFacts {
   /// By the name of an input: its elements lie in [first, second].
   std::map<std::string, std::pair<double, double>> inputs;
@@ -54,7 +54,7 @@ private:
 /// Whether no element is infinite, NaN, or becomes either when it is stored in float16.
 bool fitsFloat16(const Bound &bound);
 
-/// What is proved of the values of one layer.
+/// A proof about the values of one layer.
 struct LayerProof {
   std::string layer;
   double largest = 0;      ///< magnitude; infinite: not bounded

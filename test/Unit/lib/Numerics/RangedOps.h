@@ -31,7 +31,7 @@ struct RangedOps {
     module = mlir::parseSourceString<mlir::ModuleOp>(code, &context);
   }
 
-  /// What the function says of its arguments; names these.
+  /// The ranges that the function states for its arguments, which get names.
   static RangeFacts factsOf(mlir::func::FuncOp function) {
     auto lows = function->getAttrOfType<mlir::DenseF64ArrayAttr>("low").asArrayRef();
     auto highs = function->getAttrOfType<mlir::DenseF64ArrayAttr>("high").asArrayRef();

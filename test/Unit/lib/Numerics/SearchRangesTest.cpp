@@ -41,7 +41,7 @@ public:
 
   /// Claims a part of each bound: of what is proved, or of what a search should find wrong.
   void claimPart(double part) { claimed = part; }
-  /// What was found outside, in words; empty: nothing.
+  /// The number that was found outside, in words; empty: none.
   const std::string &getViolation() const { return violation; }
 
 private:
@@ -124,7 +124,7 @@ TEST_P(SearchRanges, FindsNothingOutside) {
   EXPECT_GE(functions, 90u);
 }
 
-/// Of bounds that are too narrow by a quarter the search breaks most: it can find what is wrong.
+/// The search breaks most bounds that are too narrow by a quarter: it can find what is wrong.
 /// Those that it cannot break are wide for a reason (no bound at all, sums of errors).
 TEST_P(SearchRanges, FindsBoundsThatAreTooNarrow) {
   RangedOps ops(GetParam()), exact("f64");
