@@ -1,9 +1,9 @@
 // RUN: not mpc-opt %s -split-input-file --mpc-analyze-ranges 2>&1 | FileCheck %s
-// RUN: not mpc-opt %S/Inputs/small.mlir --mpc-analyze-ranges=inputs=z:0:1 2>&1 | FileCheck %s --check-prefix=NAME
+// RUN: not mpc-opt %S/Inputs/small.mlir --mpc-analyze-ranges=inputs=z:0:1 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // RUN: not mpc-opt %S/Inputs/small.mlir --mpc-analyze-ranges=inputs=x:2:1 2>&1 | FileCheck %s --check-prefix=EMPTY
 // RUN: not mpc-opt %S/Inputs/small.mlir --mpc-analyze-ranges=inputs=x 2>&1 | FileCheck %s --check-prefix=EMPTY
 // RUN: not mpc-opt %S/Inputs/small.mlir --mpc-analyze-ranges=weights=%t.none 2>&1 | FileCheck %s --check-prefix=WEIGHTS
-// NAME: error: inputs=z:0:1: @forward has no input of this name
+// UNKNOWN: error: inputs=z:0:1: @forward has no input of this name
 // EMPTY: error: inputs=x{{.*}}: expected NAME:LOW:HIGH with finite LOW <= HIGH
 // WEIGHTS: error: {{.*}}wrong-phase.mlir.tmp.none
 
