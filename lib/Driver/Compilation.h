@@ -24,7 +24,7 @@ class Compilation {
 public:
   explicit Compilation(const CompileOptions &options)
       : options(options), context(makeRegistry()), progress(options.progress),
-        diagnostics(context, options.model, options.color, options.quiet, progress) {
+        diagnostics(context, options, progress) {
     // A user's message names the place; the op's text would bury it.
     context.printOpOnDiagnostic(false);
     renewMatchBudget();
@@ -48,7 +48,7 @@ private:
   ExitCode prepareTraining(const llvm::json::Object &fileConfig);
   ExitCode runPhases();
   ExitCode runPhase(Phase phase);
-  void warnOfWeights();
+  ExitCode refuseFindings();
   void recordManifest();
   void recordSourceHash();
   ExitCode finish(AtomicFiles &files, llvm::Error failure);

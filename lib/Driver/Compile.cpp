@@ -2,7 +2,6 @@
 // mpcc's way from a model file to a compiled folder, phase by phase.
 #include "lib/Driver/CheckOutputs.h"
 #include "lib/Driver/Compilation.h"
-#include "lib/Driver/LostWeights.h"
 #include "lib/Driver/ModelName.h"
 #include "lib/Driver/OptimizerState.h"
 #include "lib/Driver/UnknownInput.h"
@@ -14,6 +13,7 @@
 #include "mpc/Codegen/CPU/Emit.h"
 #include "mpc/Import/IR/CheckIR.h"
 #include "mpc/Import/Keras/Archive.h"
+#include "mpc/Numerics/Lint/Lint.h"
 #include "mpc/Support/InputFile.h"
 #include "mpc/Support/InternalError.h"
 #include "mpc/Support/Sha256.h"
@@ -290,13 +290,15 @@ void Compilation::recordManifest() {
                        builder.getI64IntegerAttr(int64_t(*options.initialize)));
 }
 
-/// Warns of weights that a cast destroys, and of those that training cannot change.
-void Compilation::warnOfWeights() {
-  for (const std::string &text : describeLostWeights(*module, weights))
-    diagnostics.warning(options.model + ":" + text);
-  if (module->lookupSymbol("loss"))
-    for (const std::string &text : describeIdleFactors(*module, weights))
-      diagnostics.warning(options.model + ":" + text);
+/// With --lint=error nothing is written of a model in which anything was found.
+ExitCode Compilation::refuseFindings() {
+  const unsigned findings = diagnostics.getFindings();
+  if (!options.lint.isError || findings == 0)
+    return kExitDone;
+  diagnostics.error(options.model + ": --lint=error: " + llvm::Twine(findings) +
+                    (findings == 1 ? " hazard was" : " hazards were") +
+                    " found; expected none; repair them, or silence them by --lint=error,-NAME");
+  return kExitBadInput;
 }
 
 ExitCode Compilation::runPhase(Phase phase) {
@@ -320,8 +322,9 @@ ExitCode Compilation::runPhase(Phase phase) {
     recordManifest();
     explanation.recordLayers(*module);
   }
-  if (phase == Phase::Casts)
-    warnOfWeights();
+  // Rules on layers look at the former, rules on types at the latter.
+  if (phase == Phase::Policy || phase == Phase::Casts)
+    emitFindings(lint(*module, {options.pipeline.device, &weights}));
   if (phase == Phase::Fusion)
     explanation.recordOps(*module);
   if (phase == Phase::Kernels)
@@ -337,7 +340,7 @@ ExitCode Compilation::runPhases() {
   for (int phase = int(first); phase <= int(std::min(last, Phase::Kernels)); ++phase)
     if (ExitCode code = runPhase(Phase(phase)); code != kExitDone)
       return code;
-  return kExitDone;
+  return refuseFindings();
 }
 
 /// Commits the files unless one could not be written.

@@ -18,7 +18,7 @@ import pages  # noqa: E402  pylint: disable=wrong-import-position
 
 ROOT = pages.ROOT
 COMMANDS = ["predict", "evaluate", "train", "gradients", "bench", "devices", "inspect"]
-TOOLS = ["mpcc", "mpc-convert", "mpc-opt", "mpc-translate", "mpc-reduce", "mpc-lsp-server"]
+TOOLS = ["mpcc", "mpc-convert", "mpc-opt", "mpc-translate", "mpc-reduce", "mpc-lsp-server", "mpc-check-certificate"]
 FLAG = re.compile(r"(?<![\w-])--[a-z][\w-]*")
 # Options of other people's programs.
 FOREIGN = {"--benchmark_out", "--benchmark_enable_random_interleaving", "--split-compile", "--build", "--install", "--prefix", "--cflags", "--libs", "--variable"}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Options of mpcc (docs/tools.md).
 #include "tools/mpcc/Options.h"
+#include "mpc/Numerics/Lint/Lint.h"
 #include "mpc/Training/TrainingOptions.h"
 #include "runtime/untrusted/outlets.h"
 #include "tools/ParseErrors.h"
@@ -81,6 +82,9 @@ struct CommandLine {
   MPC_OPTION(std::string, explain, "explain", cl::ValueOptional, cl::value_desc("ops|passes|json"),
              cl::desc("Print what each layer runs in, and why; also its ops and memory; also what "
                       "passes decided; all for programs"));
+  MPC_OPTION(
+      std::string, lint, "lint", cl::ValueOptional, cl::value_desc("error|-NAME,…"),
+      cl::desc("Warn of hazards of precision; error: exit 1 if any; -NAME: not of this one"));
   MPC_OPTION(std::string, weights, "weights", cl::value_desc("external|embedded"),
              cl::desc("Where the initial variables go: beside the library, or into it (default: "
                       "external, with --link=static embedded)"));
@@ -274,6 +278,25 @@ static void readSeed(UsageErrors &errors, const CommandLine &line, CompileOption
   options.initialize = seed;
 }
 
+/// "error,-float-ids": the names of rules with a minus sign, in any order.
+static void readLint(UsageErrors &errors, const CommandLine &line, CompileOptions &options) {
+  options.lint.isOn = line.lint.getNumOccurrences() > 0;
+  llvm::SmallVector<llvm::StringRef> parts;
+  llvm::StringRef(line.lint).split(parts, ',', -1, /*KeepEmpty=*/!line.lint.empty());
+  for (llvm::StringRef part : parts) {
+    llvm::StringRef name = part;
+    if (part == "error")
+      options.lint.isError = true;
+    else if (name.consume_front("-") && findLintRule(name))
+      options.lint.silenced.insert(name.str());
+    else
+      return errors.report(
+          "--lint=" + part + ": expected error, or -NAME with one of " +
+          llvm::join(llvm::map_range(lintRules(), [](const LintRule *rule) { return rule->name; }),
+                     ", "));
+  }
+}
+
 /// Takes the options that need no more checks.
 static void takeOptions(const CommandLine &line, CompileOptions &options) {
   options.model = line.model;
@@ -334,6 +357,7 @@ std::optional<CompileOptions> mpc::parseCommandLine(int argc, char **argv, ExitC
   readTrainingOptions(errors, line, options);
   readPhases(errors, line, options);
   readSeed(errors, line, options);
+  readLint(errors, line, options);
   if (errors.any)
     return std::nullopt;
   takeOptions(line, options);

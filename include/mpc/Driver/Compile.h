@@ -12,6 +12,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 namespace mpc {
@@ -19,6 +20,13 @@ namespace mpc {
 enum class Mode { Auto, Train, Infer };
 /// Each but Json prints what the one before it does, and more.
 enum class Explain { Off, Layers, Ops, Passes, Json };
+
+/// The hazards of precision (docs/lint.md) that are told, as `--lint` asks for it.
+struct LintChoice {
+  bool isOn = false;              ///< else those alone that are told always
+  bool isError = false;           ///< a finding ends the compilation
+  std::set<std::string> silenced; ///< names of rules
+};
 
 /// The options of mpcc (docs/tools.md), checked for spelling but not for meaning.
 struct CompileOptions {
@@ -52,6 +60,7 @@ struct CompileOptions {
   std::string compilerVersion;
   std::optional<Phase> compileTo, compileFrom;
   Explain explain = Explain::Off;
+  LintChoice lint;
   bool embedWeights = false;
   bool quiet = false, verbose = false;
   bool color = false;

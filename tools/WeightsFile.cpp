@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "tools/mpcc/WeightsFile.h"
+#include "tools/WeightsFile.h"
 #include "data/safetensors.h"
 #include "tools/DataErrors.h"
 

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Values of the file beside the dtypes that they are cast to.
-#include "lib/Driver/LostWeights.h"
-#include "dialects/mpc/IR/Mpc.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "lib/Numerics/Lint/Rules.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/Format.h"
-#include "llvm/Support/raw_ostream.h"
 #include <cmath>
 #include <cstring>
 
 using namespace mlir;
+using namespace mpc;
 
 namespace {
 
@@ -55,7 +53,7 @@ template <typename Number> Loss measure(const std::vector<uint8_t> &bytes, Range
   return loss;
 }
 
-std::string describeLoss(const mpc::Weight &weight, FloatType type) {
+std::string describeLoss(const Weight &weight, FloatType type) {
   const Range range = rangeOf(type);
   Loss loss;
   if (weight.dtype == MPC_RT_FLOAT32)
@@ -83,59 +81,38 @@ void addNarrowTypes(BlockArgument argument, llvm::SetVector<Type> &types) {
   };
   add(argument.getType());
   for (Operation *user : argument.getUsers())
-    if (isa<mpc::CastOp>(user))
+    if (isa<CastOp>(user))
       add(user->getResult(0).getType());
-}
-
-bool isZero(const mpc::Weight &weight) {
-  return llvm::all_of(weight.bytes, [](uint8_t byte) { return byte == 0; });
 }
 
 } // namespace
 
-std::vector<std::string> mpc::describeLostWeights(ModuleOp module, const WeightStore &weights) {
+static void checkLostWeights(const LintSubject &subject, LintReport &report) {
+  if (subject.hasLayers() || !subject.getWeights())
+    return;
   std::map<std::string, llvm::SetVector<Type>> narrow;
-  for (auto function : module.getOps<func::FuncOp>())
+  for (auto function : subject.all<func::FuncOp>())
     for (BlockArgument argument : function.getArguments())
       if (auto variable = function.getArgAttrOfType<FlatSymbolRefAttr>(argument.getArgNumber(),
                                                                        MpcDialect::kVariableAttr))
         addNarrowTypes(argument, narrow[variable.getValue().str()]);
-  std::vector<std::string> texts;
   for (const auto &[path, types] : narrow) {
-    auto weight = weights.all().find(path);
-    if (weight == weights.all().end())
+    auto weight = subject.getWeights()->all().find(path);
+    if (weight == subject.getWeights()->all().end())
       continue;
     for (Type type : types)
       if (std::string loss = describeLoss(weight->second, cast<FloatType>(type)); !loss.empty())
-        texts.push_back(path + ": " + loss +
-                        "; give its layer a policy that computes in float32 or bfloat16");
+        report.tell(NameLoc::get(StringAttr::get(subject.getModule().getContext(), path)), loss);
   }
-  return texts;
 }
 
-std::vector<std::string> mpc::describeIdleFactors(ModuleOp module, const WeightStore &weights) {
-  std::vector<std::string> texts;
-  SymbolTable symbols(module);
-  for (auto first : module.getOps<VariableOp>()) {
-    // Keras's names: lora_kernel_a, lora_embeddings_b.
-    const StringRef path = first.getSymName();
-    if (!path.rsplit('/').second.starts_with("lora_") || !path.ends_with("_a"))
-      continue;
-    const std::string other = (path.drop_back() + "b").str();
-    auto second = symbols.lookup<VariableOp>(other);
-    auto a = weights.all().find(path.str()), b = weights.all().find(other);
-    if (!second || a == weights.all().end() || b == weights.all().end())
-      continue;
-    const bool trains =
-        first.getRole() == VariableRole::Trainable || second.getRole() == VariableRole::Trainable;
-    const std::string names = path.str() + ": it and " + StringRef(other).rsplit('/').second.str();
-    if (isZero(a->second) && isZero(b->second))
-      texts.push_back(names + " are 0, so that LoRA adds nothing and neither has a gradient; "
-                              "expected random numbers in the first one, as enable_lora makes them "
-                              "(a file that was saved before it has none)");
-    else if (!trains && (isZero(a->second) || isZero(b->second)))
-      texts.push_back(names + " are frozen and their product is 0, so that LoRA never adds "
-                              "anything; make the layer trainable, or leave LoRA out");
-  }
-  return texts;
-}
+const LintRule mpc::kLostWeightsRule = {
+    "lost-weights",
+    "a weight of the file that becomes infinite, or weights that all become 0, in the dtype that "
+    "they "
+    "are cast to or stored in",
+    "predictions are not those of the model",
+    "give its layer a policy that computes in float32 or bfloat16",
+    /*isAlwaysTold=*/true,
+    checkLostWeights,
+};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Weights from safetensors files, by the runtime's data library.
-#ifndef MPC_TOOLS_MPCC_WEIGHTSFILE_H
-#define MPC_TOOLS_MPCC_WEIGHTSFILE_H
+#ifndef MPC_TOOLS_WEIGHTSFILE_H
+#define MPC_TOOLS_WEIGHTSFILE_H
 
 #include "mpc/Support/WeightStore.h"
 #include "llvm/Support/Error.h"
@@ -12,4 +12,4 @@ llvm::Expected<WeightStore> readWeightsFile(const std::string &path);
 
 } // namespace mpc
 
-#endif // MPC_TOOLS_MPCC_WEIGHTSFILE_H
+#endif // MPC_TOOLS_WEIGHTSFILE_H
