@@ -46,11 +46,13 @@ enum class DataType : int32_t {
   Float8E8M0 = 24,
   UInt2 = 25,
   Int2 = 26,
+  Float6E2M3 = 27,
+  Float6E3M2 = 28,
 };
 
 /// A constant tensor. `bytes` holds its elements in row-major order, little-endian, whichever field
-/// of the file they stood in; types of 4 and 2 bits stay packed, the first element lowest. It points
-/// into the model's storage or into a mapped file of external data.
+/// of the file they stood in; types of 6, 4 and 2 bits stay packed, the first element lowest. It
+/// points into the model's storage or into a mapped file of external data, at any alignment.
 struct Tensor {
   std::string name;
   DataType type = DataType::Undefined;
@@ -85,7 +87,7 @@ struct Attribute {
   std::string reference; ///< in a function's body: the attribute of the call that this one takes
   std::variant<std::monostate, float, int64_t, std::string, Tensor, std::shared_ptr<Graph>,
                std::vector<float>, std::vector<int64_t>, std::vector<std::string>,
-               std::vector<Tensor>, std::vector<std::shared_ptr<Graph>>>
+               std::vector<Tensor>, std::vector<std::shared_ptr<Graph>>, Type>
       value;
 };
 
