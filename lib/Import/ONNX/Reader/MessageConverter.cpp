@@ -37,7 +37,7 @@ enum Type {
 
 /// The newest version of the format that this reader knows.
 static constexpr int64_t kNewestIR = 14;
-static constexpr int64_t kOldestOpset = 7, kNewestOpset = 28;
+static constexpr int64_t kOldestOpset = 1, kNewestOpset = 28;
 
 bool MessageConverter::fail(const llvm::Twine &what) {
   if (fault.empty())

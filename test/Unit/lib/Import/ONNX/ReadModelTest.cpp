@@ -145,16 +145,16 @@ TEST(ReadModel, TensorsOutliveTheirBytes) {
 }
 
 TEST(ReadModel, Versions) {
-  for (int64_t version : {7, 28}) {
+  for (int64_t version : {1, 28}) {
     file::ModelProto model = makeModel();
     model.mutable_opset_import(0)->set_version(version);
     EXPECT_EQ(errorOf(model), "");
   }
-  for (int64_t version : {6, 29, -1}) {
+  for (int64_t version : {0, 29, -1}) {
     file::ModelProto model = makeModel();
     model.mutable_opset_import(0)->set_version(version);
     EXPECT_TRUE(
-        contains(errorOf(model), "expected 7 to 28; convert it with onnx.version_converter"));
+        contains(errorOf(model), "expected 1 to 28; convert it with onnx.version_converter"));
     // Other domains count as they like.
     model.mutable_opset_import(0)->set_domain("com.microsoft");
     EXPECT_EQ(errorOf(model), "");
