@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What is known of ONNX's element types by their numbers alone: name and width.
+// Names and widths of ONNX's element types, by their numbers.
 #ifndef MPC_IMPORT_ONNX_DATATYPES_H
 #define MPC_IMPORT_ONNX_DATATYPES_H
 

@@ -30,7 +30,7 @@ struct Descriptor {
 };
 } // namespace
 
-/// What is wrong with the text alone; empty if nothing is.
+/// The fault of the text alone; empty if it has none.
 static llvm::StringRef faultOfLocation(llvm::StringRef location) {
   if (location.empty() || location.size() > 4096 || location.contains('\0'))
     return "has no file name";

@@ -180,7 +180,7 @@ template <class Proto> std::shared_ptr<Graph> MessageConverter::convertGraph(con
   return isDone ? graph : nullptr;
 }
 
-/// What a file without `type` (before IR version 3) means by the field that it fills.
+/// The type that a file without `type` (before IR version 3) means by the field that it fills.
 static int typeByField(const file::AttributeProto &from) {
   const std::pair<bool, int> fields[] = {{from.has_f(), attribute::Float},
                                          {from.has_i(), attribute::Int},

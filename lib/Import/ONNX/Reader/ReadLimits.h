@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a file may have: checked before memory is taken for it.
+// Limits of a file, checked before memory is taken for it.
 #ifndef MPC_IMPORT_ONNX_READER_READLIMITS_H
 #define MPC_IMPORT_ONNX_READER_READLIMITS_H
 

@@ -17,7 +17,7 @@ class SparseTensorProto;
 class TensorProto;
 } // namespace file
 
-/// What the bytes of a model's tensors lie in: `Model::storage`.
+/// The memory and files of a model's tensors: `Model::storage`.
 struct Storage {
   Storage(std::shared_ptr<file::ModelProto> message, std::string folder, const ReadLimits &limits)
       : message(std::move(message)), external(std::move(folder), limits.externalFiles) {}
