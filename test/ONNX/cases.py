@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The conformance cases of the wheel `onnx`: models in memory, with inputs and the outputs that ONNX expects."""
+
+import dataclasses
+import glob
+import os
+import warnings
+
+import numpy as np
+import onnx
+from onnx import numpy_helper
+from onnx.backend.test.loader import load_model_tests
+
+VERSION = "1.23.2"
+COUNTS = {"node": 1884, "pytorch-converted": 82, "pytorch-operator": 35, "simple": 23}
+
+
+@dataclasses.dataclass
+class Case:
+    name: str  # with the kind in front: node/test_abs
+    model: onnx.ModelProto
+    inputs: dict  # values by the graph's names: arrays, lists (sequences), None (an empty optional)
+    outputs: dict
+    rtol: float
+    atol: float
+
+    @property
+    def opset(self):
+        """The version of ONNX's own ops; 0 where the model has only others."""
+        return next((each.version for each in self.model.opset_import if each.domain in ("", "ai.onnx")), 0)
+
+
+def _value(stored):
+    """NumPy's form of what a case holds."""
+    if isinstance(stored, onnx.TensorProto):
+        return numpy_helper.to_array(stored)
+    if isinstance(stored, onnx.SequenceProto):
+        return numpy_helper.to_list(stored)
+    if isinstance(stored, onnx.OptionalProto):
+        return numpy_helper.to_optional(stored)
+    return stored if isinstance(stored, list) or stored is None else np.asarray(stored)
+
+
+def _read(path, value_type):
+    """A file of a case on disk, whose kind only the graph says."""
+    kind = {"sequence_type": onnx.SequenceProto, "optional_type": onnx.OptionalProto}.get(
+        value_type.WhichOneof("value"), onnx.TensorProto)  # fmt: skip
+    with open(path, "rb") as file:
+        return _value(kind.FromString(file.read()))
+
+
+def _files(folder, stem):
+    paths = glob.glob(os.path.join(folder, "test_data_set_0", stem + "_*.pb"))
+    return sorted(paths, key=lambda path: int(path.rsplit("_", 1)[1][:-3]))
+
+
+def _fed(graph, count):
+    """The graph's inputs that a case feeds. Old models have their initializers among the inputs."""
+    initialized = {tensor.name for tensor in graph.initializer}
+    free = [each for each in graph.input if each.name not in initialized]
+    return free if len(free) == count else list(graph.input)
+
+
+def _case(kind, test):
+    if test.model is None:
+        model = onnx.load(os.path.join(test.model_dir, "model.onnx"))
+        given, expected = (_files(test.model_dir, stem) for stem in ("input", "output"))
+        fed = _fed(model.graph, len(given))
+        inputs = [_read(path, each.type) for path, each in zip(given, fed)]
+        outputs = [_read(path, each.type) for path, each in zip(expected, model.graph.output)]
+    else:
+        model = test.model
+        inputs, outputs = ([_value(each) for each in side] for side in test.data_sets[0])
+        fed = _fed(model.graph, len(inputs))
+    return Case(f"{kind}/{test.name}", model, dict(zip((each.name for each in fed), inputs)),
+                dict(zip((each.name for each in model.graph.output), outputs)), test.rtol, test.atol)  # fmt: skip
+
+
+def load(kinds=tuple(COUNTS)):
+    """All cases, by kind and name. Fewer than there were is an error, not a shorter test."""
+    if onnx.__version__ != VERSION:
+        raise SystemExit(f"error: onnx is {onnx.__version__}; expected {VERSION}")
+    found = []
+    with warnings.catch_warnings():
+        # Infinities that cases make on purpose.
+        warnings.simplefilter("ignore")
+        for kind in kinds:
+            cases = [_case(kind, test) for test in load_model_tests(kind=kind)]
+            if len(cases) != COUNTS[kind]:
+                raise SystemExit(f"error: onnx has {len(cases)} cases of {kind}; expected {COUNTS[kind]}")
+            found += sorted(cases, key=lambda case: case.name)
+    return found

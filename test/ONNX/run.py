@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Compiles and runs ONNX's conformance cases. Each ends in one of these ways:
+
+  pass      all outputs have ONNX's shapes and element types, and its values within its tolerance
+  refused   mpcc ends with 1 and a message; expected.json lists the case with that message
+  wrong     other numbers, shapes or types
+  broken    anything else: a crash, an internal error, no end, or mpc-run refuses what mpcc compiled
+
+Fails when a case is wrong or broken, when a refused one is not listed or refused for another reason, when a listed one
+is not refused, and when fewer cases pass than expected.json says for their opset.
+
+  run.py BIN [--every N] [--shard I/N] [--kind KIND] [--case REGEX] [--jobs N] [--keep FOLDER] [--write]
+"""
+
+import argparse
+import collections
+import concurrent.futures
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import cases
+import comparison
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+EXPECTED = os.path.join(HERE, "expected.json")
+SECONDS = 300
+
+Outcome = collections.namedtuple("Outcome", "case status reason")
+
+
+def message(text):
+    """The first error of a tool, without its file."""
+    for line in text.splitlines():
+        if line.startswith("error: "):
+            return re.sub(r"^error: (\S*/)?m\.onnx:\s*", "", line)
+    return text.strip()[-300:]
+
+
+def tool(*command):
+    return subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
+
+
+def run_case(case, binaries, folder):
+    path = os.path.join(folder, "m.onnx")
+    with open(path, "wb") as file:
+        file.write(case.model.SerializeToString())
+    compiled = os.path.join(folder, "m.mpc")
+    done = tool(os.path.join(binaries, "mpcc"), path, "-o", compiled, "--name=m", "--march=native", "-q")
+    if done.returncode == 1:
+        return "refused", message(done.stderr)
+    if done.returncode != 0:
+        return "broken", f"mpcc ended with {done.returncode}: {message(done.stderr)}"
+    with open(os.path.join(compiled, "m.json"), encoding="utf-8") as file:
+        manifest = json.load(file)
+    given, wanted = os.path.join(folder, "in.npz"), os.path.join(folder, "out.npz")
+    comparison.write_inputs(given, case.inputs, manifest)
+    done = tool(os.path.join(binaries, "mpc-run"), "predict", compiled, "--inputs", given, "--outputs", wanted)
+    if done.returncode != 0:
+        return "broken", f"mpc-run ended with {done.returncode}: {message(done.stderr)}"
+    fault = comparison.compare(case, manifest, wanted)
+    return ("wrong", fault) if fault else ("pass", "")
+
+
+def attempt(case, binaries, keep):
+    folder = os.path.join(keep, case.name) if keep else tempfile.mkdtemp(prefix="mpc-onnx-")
+    os.makedirs(folder, exist_ok=True)
+    try:
+        return Outcome(case, *run_case(case, binaries, folder))
+    except subprocess.TimeoutExpired as late:
+        return Outcome(case, "broken", f"{os.path.basename(late.cmd[0])} has not ended after {SECONDS} s")
+    except comparison.Unfit as unfit:
+        return Outcome(case, "broken", str(unfit))
+    finally:
+        if not keep:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def select(arguments):
+    found = cases.load([arguments.kind] if arguments.kind else tuple(cases.COUNTS))
+    if arguments.case:
+        found = [case for case in found if re.search(arguments.case, case.name)]
+    index, count = map(int, arguments.shard.split("/"))
+    return found[:: arguments.every][index::count]
+
+
+def passes_by_opset(outcomes):
+    counts = collections.Counter(outcome.case.opset for outcome in outcomes if outcome.status == "pass")
+    return {str(opset): counts[opset] for opset in sorted(counts)}
+
+
+def faults(outcomes, expected, is_whole):
+    """A line for each way in which the outcomes are not those of expected.json."""
+    listed = expected["refused"]
+    for outcome in outcomes:
+        reason = listed.get(outcome.case.name)
+        if outcome.status in ("wrong", "broken"):
+            yield f"{outcome.status}: {outcome.case.name}: {outcome.reason}"
+        elif outcome.status == "pass" and reason is not None:
+            yield f"passes: {outcome.case.name}: is listed as refused; run again with --write"
+        elif outcome.status == "refused" and reason is None:
+            yield f"refused: {outcome.case.name}: {outcome.reason}"
+        elif outcome.status == "refused" and reason != outcome.reason:
+            yield f"refused: {outcome.case.name}: {outcome.reason}; listed is another reason: {reason}"
+    if is_whole:
+        counts = passes_by_opset(outcomes)
+        for opset, floor in expected["passes"].items():
+            if counts.get(opset, 0) < floor:
+                yield f"opset {opset}: {counts.get(opset, 0)} cases pass; expected {floor} at least"
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("binaries")
+    parser.add_argument("--every", type=int, default=1)
+    parser.add_argument("--shard", default="0/1")
+    parser.add_argument("--kind", choices=list(cases.COUNTS))
+    parser.add_argument("--case")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--keep")
+    parser.add_argument("--write", action="store_true", help="expected.json becomes what came out")
+    arguments = parser.parse_args()
+    selected = select(arguments)
+    is_whole = len(selected) == sum(cases.COUNTS.values())
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+        outcomes = list(pool.map(lambda case: attempt(case, arguments.binaries, arguments.keep), selected))
+    counts = collections.Counter(outcome.status for outcome in outcomes)
+    if arguments.write:
+        if not is_whole:
+            raise SystemExit("error: --write needs all cases")
+        refused = {outcome.case.name: outcome.reason for outcome in outcomes if outcome.status == "refused"}
+        with open(EXPECTED, "w", encoding="utf-8") as file:
+            json.dump({"passes": passes_by_opset(outcomes), "refused": refused}, file, indent=1, sort_keys=True)
+            file.write("\n")
+    with open(EXPECTED, encoding="utf-8") as file:
+        lines = list(faults(outcomes, json.load(file), is_whole))
+    print("".join(line + "\n" for line in lines), end="")
+    print(" ".join(f"{status} {counts[status]}" for status in ("pass", "refused", "wrong", "broken")))
+    print(f"ran {len(outcomes)} tests")
+    return bool(lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
