@@ -12,6 +12,18 @@ from onnx import numpy_helper
 from onnx.backend.test.loader import load_model_tests
 
 VERSION = "1.23.2"
+# Inputs whose values decide the shapes of results, by op and position: a compiled model has static shapes, so that they
+# are constants of the model that is compiled. Those of the other cases are inputs, as ONNX has them.
+DECIDES_SHAPES = {
+    "AffineGrid": [1], "BlackmanWindow": [0], "CenterCropPad": [1], "Col2Im": [1, 2], "Compress": [1], "ConstantOfShape": [0],
+    "CumProd": [1], "CumSum": [1], "DFT": [1, 2], "Expand": [1], "HammingWindow": [0], "HannWindow": [0], "If": [0],
+    "Loop": [0, 1], "MaxUnpool": [2], "MelWeightMatrix": [0, 1, 2, 3, 4], "NonZero": [0], "OneHot": [1], "Pad": [1, 3],
+    "Range": [0, 1, 2], "Reshape": [1], "Resize": [1, 2, 3], "STFT": [1, 3], "Slice": [1, 2, 3, 4], "Split": [1],
+    "SplitToSequence": [1], "Squeeze": [1], "SequenceAt": [1], "SequenceErase": [1], "SequenceInsert": [2], "Tile": [1], "TopK": [1],
+    "Trilu": [1], "Unique": [0], "Unsqueeze": [1], "Upsample": [1],
+}  # fmt: skip
+DECIDES_SHAPES.update({f"Reduce{kind}": [1] for kind in ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum", "SumSquare")})
+
 COUNTS = {"node": 1884, "pytorch-converted": 82, "pytorch-operator": 35, "simple": 23}
 
 
@@ -76,6 +88,24 @@ def _case(kind, test):
                 dict(zip((each.name for each in model.graph.output), outputs)), test.rtol, test.atol)  # fmt: skip
 
 
+def _deciding(case):
+    """Names of the graph's inputs that decide shapes."""
+    names = {name for node in case.model.graph.node for i, name in enumerate(node.input) if i in DECIDES_SHAPES.get(node.op_type, ())}
+    return {name for name in names if isinstance(case.inputs.get(name), np.ndarray)}
+
+
+def _fix_shapes(cases):
+    """Moves inputs that decide shapes into the models. An expanded case has the inputs of the op that it expands."""
+    names = {case.name: _deciding(case) for case in cases}
+    for case in cases:
+        for name in names[case.name] | names.get(case.name.split("_expanded")[0], set()):
+            graph = case.model.graph
+            graph.initializer.append(numpy_helper.from_array(case.inputs.pop(name), name))
+            # Before IR version 4 an initializer is an input, too.
+            if case.model.ir_version >= 4:
+                graph.input.remove(next(each for each in graph.input if each.name == name))
+
+
 def load(kinds=tuple(COUNTS)):
     """All cases, by kind and name. Fewer than there were is an error, not a shorter test."""
     if onnx.__version__ != VERSION:
@@ -89,4 +119,5 @@ def load(kinds=tuple(COUNTS)):
             if len(cases) != COUNTS[kind]:
                 raise SystemExit(f"error: onnx has {len(cases)} cases of {kind}; expected {COUNTS[kind]}")
             found += sorted(cases, key=lambda case: case.name)
+    _fix_shapes(found)
     return found

@@ -4,7 +4,7 @@
   pass      all outputs have ONNX's shapes and element types, and its values within its tolerance
   refused   mpcc ends with 1 and a message; expected.json lists the case with that message
   wrong     other numbers, shapes or types
-  broken    anything else: a crash, an internal error, no end, or mpc-run refuses what mpcc compiled
+  broken    anything else: a crash, an internal error, no end, or the runtime refuses what mpcc compiled
 
 Fails when a case is wrong or broken, when a refused one is not listed or refused for another reason, when a listed one
 is not refused, and when fewer cases pass than expected.json says for their opset.
@@ -25,6 +25,7 @@ import tempfile
 
 import cases
 import comparison
+import execution
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 EXPECTED = os.path.join(HERE, "expected.json")
@@ -55,14 +56,7 @@ def run_case(case, binaries, folder):
         return "refused", message(done.stderr)
     if done.returncode != 0:
         return "broken", f"mpcc ended with {done.returncode}: {message(done.stderr)}"
-    with open(os.path.join(compiled, "m.json"), encoding="utf-8") as file:
-        manifest = json.load(file)
-    given, wanted = os.path.join(folder, "in.npz"), os.path.join(folder, "out.npz")
-    comparison.write_inputs(given, case.inputs, manifest)
-    done = tool(os.path.join(binaries, "mpc-run"), "predict", compiled, "--inputs", given, "--outputs", wanted)
-    if done.returncode != 0:
-        return "broken", f"mpc-run ended with {done.returncode}: {message(done.stderr)}"
-    fault = comparison.compare(case, manifest, wanted)
+    fault = comparison.compare(case, execution.run_apart(binaries, compiled, case.inputs, SECONDS))
     return ("wrong", fault) if fault else ("pass", "")
 
 
@@ -73,7 +67,7 @@ def attempt(case, binaries, keep):
         return Outcome(case, *run_case(case, binaries, folder))
     except subprocess.TimeoutExpired as late:
         return Outcome(case, "broken", f"{os.path.basename(late.cmd[0])} has not ended after {SECONDS} s")
-    except comparison.Unfit as unfit:
+    except execution.Unfit as unfit:
         return Outcome(case, "broken", str(unfit))
     finally:
         if not keep:

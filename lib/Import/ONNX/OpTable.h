@@ -39,6 +39,10 @@ llvm::ArrayRef<OpEntry> getContractionOps();
 llvm::ArrayRef<OpEntry> getConvolutionOps();
 llvm::ArrayRef<OpEntry> getPoolingOps();
 llvm::ArrayRef<OpEntry> getNormalizationOps();
+llvm::ArrayRef<OpEntry> getIndexingOps();
+llvm::ArrayRef<OpEntry> getLossOps();
+llvm::ArrayRef<OpEntry> getQuantizationOps();
+llvm::ArrayRef<OpEntry> getRecurrentOps();
 
 /// The row that holds in `opset`; null where there is none.
 const OpEntry *findOp(llvm::StringRef domain, llvm::StringRef name, int64_t opset);

@@ -15,14 +15,14 @@ Value affine(B &b, Value x, double alpha, double beta) {
   return b.make<AddOp>(b.make<MultiplyOp>(x, b.makeConstant(alpha)), b.makeConstant(beta));
 }
 
-struct Function {
+struct NamedFunction {
   llvm::StringLiteral name; ///< in small letters
   Value (*apply)(B &, Value, double, double);
   bool takesAlpha, takesBeta;
   double alpha, beta;
 };
 
-constexpr Function kFunctions[] = {
+constexpr NamedFunction kFunctions[] = {
     {"affine", affine, true, true, 1, 0},
     {"elu", [](B &b, Value x, double alpha, double) { return applyElu(b, x, alpha); }, true, false,
      1, 0},
@@ -41,8 +41,8 @@ constexpr Function kFunctions[] = {
        return b.make<MultiplyOp>(inner, b.makeConstant(alpha));
      },
      true, true, 1, 1},
-    {"sigmoid", [](B &b, Value x, double, double) { return b.make<SigmoidOp>(x); }, false, false,
-     0, 0},
+    {"sigmoid", [](B &b, Value x, double, double) { return b.make<SigmoidOp>(x); }, false, false, 0,
+     0},
     {"softplus", [](B &b, Value x, double, double) { return b.make<SoftplusOp>(x); }, false, false,
      0, 0},
     {"softsign",
@@ -58,8 +58,8 @@ constexpr Function kFunctions[] = {
      true, false, 1, 0},
 };
 
-const Function *find(llvm::StringRef name) {
-  for (const Function &function : kFunctions)
+const NamedFunction *find(llvm::StringRef name) {
+  for (const NamedFunction &function : kFunctions)
     if (name.equals_insensitive(function.name))
       return &function;
   return nullptr;
@@ -67,8 +67,7 @@ const Function *find(llvm::StringRef name) {
 
 } // namespace
 
-std::optional<CellActivations> CellActivations::read(B &b,
-                                                     llvm::ArrayRef<llvm::StringRef> defaults,
+std::optional<CellActivations> CellActivations::read(B &b, llvm::ArrayRef<llvm::StringRef> defaults,
                                                      int64_t directions) {
   CellActivations result;
   result.count = unsigned(defaults.size());
@@ -88,7 +87,7 @@ std::optional<CellActivations> CellActivations::read(B &b,
   // Numbers are for those activations that take any, in their order.
   size_t nextAlpha = 0, nextBeta = 0;
   for (llvm::StringRef name : names) {
-    const Function *function = find(name);
+    const NamedFunction *function = find(name);
     if (!function) {
       b.error("the activation '" + name + "' is not supported");
       return std::nullopt;
