@@ -49,7 +49,7 @@ std::optional<std::pair<double, double>> rangeOf(DataType type) {
 /// one for each block of places. Null after an error.
 Value spread(B &b, Value parameter, Value x) {
   if (b.rankOf(parameter) == 0 ||
-      (b.rankOf(parameter) == 1 && b.shapeOf(parameter).front() == 1 && b.rankOf(x) != 1))
+      (b.rankOf(parameter) == 1 && b.shapeOf(parameter).front() == 1))
     return b.makeReshape(parameter, {});
   const int64_t rank = b.rankOf(x), block = b.attributes.getInteger("block_size", 0);
   std::optional<int64_t> axis = b.resolveAxis(b.attributes.getInteger("axis", 1), rank);
