@@ -37,6 +37,8 @@ public:
   /// Gives the node's output `i` its value.
   void setOutput(const Node &node, unsigned i, Scope &scope, NodeValue value);
   int64_t getOpset(llvm::StringRef domain) const;
+  /// A layer path that no other node has.
+  std::string makePath(const Node &node, llvm::StringRef prefix);
 
   Forward forward;
   const ImportOptions &options;
@@ -48,7 +50,6 @@ private:
   bool importFunction(const Function &function, const Node &node, Scope &scope,
                       llvm::StringRef path);
   const Function *findOwnFunction(const Node &node) const;
-  std::string makePath(const Node &node, llvm::StringRef prefix);
   void importOutputs(const Scope &scope, llvm::SmallVectorImpl<mlir::Value> &outputs);
 
   const Model &model;

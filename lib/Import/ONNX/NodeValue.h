@@ -20,6 +20,7 @@ struct NodeValue {
   std::shared_ptr<const Literal> literal;
   /// A sequence, or an optional of none or one element; null for tensors.
   std::shared_ptr<const std::vector<NodeValue>> elements;
+  bool isOptional = false;
   /// The initializer that is a variable: its number among them, and what the file holds.
   std::optional<unsigned> variable;
 

@@ -43,6 +43,8 @@ llvm::ArrayRef<OpEntry> getIndexingOps();
 llvm::ArrayRef<OpEntry> getLossOps();
 llvm::ArrayRef<OpEntry> getQuantizationOps();
 llvm::ArrayRef<OpEntry> getRecurrentOps();
+llvm::ArrayRef<OpEntry> getControlOps();
+llvm::ArrayRef<OpEntry> getSequenceOps();
 
 /// The row that holds in `opset`; null where there is none.
 const OpEntry *findOp(llvm::StringRef domain, llvm::StringRef name, int64_t opset);

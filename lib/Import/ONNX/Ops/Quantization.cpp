@@ -48,8 +48,7 @@ std::optional<std::pair<double, double>> rangeOf(DataType type) {
 /// A scale or zero point as it broadcasts with `x`: one number, one for each place of the axis, or
 /// one for each block of places. Null after an error.
 Value spread(B &b, Value parameter, Value x) {
-  if (b.rankOf(parameter) == 0 ||
-      (b.rankOf(parameter) == 1 && b.shapeOf(parameter).front() == 1))
+  if (b.rankOf(parameter) == 0 || (b.rankOf(parameter) == 1 && b.shapeOf(parameter).front() == 1))
     return b.makeReshape(parameter, {});
   const int64_t rank = b.rankOf(x), block = b.attributes.getInteger("block_size", 0);
   std::optional<int64_t> axis = b.resolveAxis(b.attributes.getInteger("axis", 1), rank);
@@ -209,8 +208,8 @@ Value alongRows(B &b, Value zeroPoint) {
   return b.makeReshape(zeroPoint, {b.shapeOf(zeroPoint).front(), 1});
 }
 
-/// (lhs - its zero points) (rhs - its zero points) in i32, as NumPy's matmul multiplies; the sums of
-/// products are exact, and zero points are taken off behind them. Null after an error.
+/// (lhs - its zero points) (rhs - its zero points) in i32, as NumPy's matmul multiplies; the sums
+/// of products are exact, and zero points are taken off behind them. Null after an error.
 Value multiply(B &b, unsigned lhsInput, unsigned lhsZero, unsigned rhsInput, unsigned rhsZero) {
   std::optional<Factor> lhs = readFactor(b, lhsInput, lhsZero),
                         rhs = lhs ? readFactor(b, rhsInput, rhsZero) : std::nullopt;
@@ -281,8 +280,8 @@ void qLinearMatMul(B &b) {
   if (!ofLhs || !ofRhs || !ofResult || !zeroPoint)
     return;
   if (b.rankOf(zeroPoint) == 1)
-    zeroPoint = b.shapeOf(zeroPoint).front() == 1 ? b.makeReshape(zeroPoint, {})
-                                                  : alongRows(b, zeroPoint);
+    zeroPoint =
+        b.shapeOf(zeroPoint).front() == 1 ? b.makeReshape(zeroPoint, {}) : alongRows(b, zeroPoint);
   Value factor = b.make<DivideOp>(b.make<MultiplyOp>(ofLhs, ofRhs), ofResult);
   Value y = b.make<MultiplyOp>(b.makeCastToFloat(sums), factor);
   b.setResult(0, saturate(b, y, zeroPoint, type), type);
