@@ -190,8 +190,13 @@ Value emitCopy(GraphImporter &importer, const NodeValue &value, llvm::StringRef 
   node.outputs = {"copy"};
   Scope scope;
   scope.set("value", value);
-  static constexpr OpEntry entry{"Identity", 1,
-                                 [](NodeBuilder &b) { b.setResult(0, b.get(0), b.getType(0)); }};
+  static constexpr OpEntry entry{"Identity", 1, [](NodeBuilder &b) {
+                                   Value x = b.get(0);
+                                   // A constant has no dtype of its own.
+                                   if (x && b.getLiteral(0) && b.isFloat(x) && b.keepsTypes())
+                                     x = b.makeCastTo(x, floatType(b.builder, b.getType(0)));
+                                   b.setResult(0, x, b.getType(0));
+                                 }};
   NodeEmission emission(importer, node, scope, path, {scope.find("value")});
   return emission.runAsLayer(entry) ? scope.find("copy")->value : Value();
 }
