@@ -396,7 +396,9 @@ void spaceToDepth(B &b) {
   if (height * block != s[2] || width * block != s[3])
     return (void)b.error("height and width are no multiples of the block");
   Value blocks = b.makeReshape(x, {batch, channels, height, block, width, block});
-  b.setResult(0, b.makeReshape(b.make<TransposeOp>(blocks, Extents{0, 3, 5, 1, 2, 4}),
+  const bool isColumnFirst = b.attributes.getText("mode", "DCR") == "CRD";
+  const Extents order = isColumnFirst ? Extents{0, 1, 3, 5, 2, 4} : Extents{0, 3, 5, 1, 2, 4};
+  b.setResult(0, b.makeReshape(b.make<TransposeOp>(blocks, order),
                                {batch, channels * block * block, height, width}));
 }
 
