@@ -14,7 +14,7 @@ import execution
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import places
 
-# Of each model, extents for what its file leaves open, by name and input.
+# Extents for what the file of a model leaves open, by name and input.
 SHAPES = {
     "dnsmos_v8.onnx": [{"input_1": [1, 900, 120]}, {"input_1": [3, 900, 120]}],
     "fw_silero_v6.onnx": [{"input": [1, 576]}, {"input": [20, 576]}],
