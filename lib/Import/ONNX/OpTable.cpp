@@ -13,7 +13,7 @@ static constexpr TableFn kTables[] = {
     getElementwiseOps, getLogicOps,       getActivationOps,   getReductionOps, getMovementOps,
     getShapeOps,       getContractionOps, getConvolutionOps,  getPoolingOps,   getNormalizationOps,
     getIndexingOps,    getLossOps,        getQuantizationOps, getRecurrentOps, getControlOps,
-    getSequenceOps,    getRandomOps,      getTrainingOps,     getAttentionOps,
+    getSequenceOps,    getRandomOps,      getTrainingOps,     getAttentionOps, getSequentialOps,
 };
 
 const OpEntry *findOp(llvm::StringRef domain, llvm::StringRef name, int64_t opset) {
