@@ -49,6 +49,7 @@ llvm::ArrayRef<OpEntry> getRandomOps();
 llvm::ArrayRef<OpEntry> getTrainingOps();
 llvm::ArrayRef<OpEntry> getAttentionOps();
 llvm::ArrayRef<OpEntry> getSequentialOps();
+llvm::ArrayRef<OpEntry> getQuantizedConvolutionOps();
 
 /// The row that holds in `opset`; null where there is none.
 const OpEntry *findOp(llvm::StringRef domain, llvm::StringRef name, int64_t opset);

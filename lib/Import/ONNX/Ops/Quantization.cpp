@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Integers that stand for numbers by a scale and a zero point: ONNX rounds the quotient to the
 // nearest integer, ties to the even one, adds the zero point and saturates.
+#include "lib/Import/ONNX/Ops/Quantization.h"
+
 #include "lib/Import/Common/Shape.h"
 #include "lib/Import/ONNX/NodeBuilder.h"
 #include "lib/Import/ONNX/OpTable.h"
@@ -9,19 +11,16 @@
 #include "lib/Import/ONNX/Ops/Casts.h"
 
 namespace mpc::onnx {
-namespace {
-
 using mlir::Value;
 using B = NodeBuilder;
 using Extents = llvm::SmallVector<int64_t>;
 
-Value castTo(B &b, Value x, mlir::Type element) {
+static Value castTo(B &b, Value x, mlir::Type element) {
   return elementTypeOf(x) == element
              ? x
              : b.make<CastOp>(mlir::RankedTensorType::get(b.shapeOf(x), element), x);
 }
 
-/// The numbers of an integer type of at most 16 bits; nothing for others.
 std::optional<std::pair<double, double>> rangeOf(DataType type) {
   switch (type) {
   case DataType::UInt8:
@@ -44,6 +43,17 @@ std::optional<std::pair<double, double>> rangeOf(DataType type) {
     return std::nullopt;
   }
 }
+
+Value saturate(B &b, Value x, Value zeroPoint, DataType type) {
+  const auto [least, most] = *rangeOf(type);
+  Value y = b.make<RoundOp>(x);
+  if (zeroPoint)
+    y = b.make<AddOp>(y, b.isFloat(zeroPoint) ? zeroPoint : b.makeCastToFloat(zeroPoint));
+  y = b.make<MinimumOp>(b.make<MaximumOp>(y, b.makeConstant(least)), b.makeConstant(most));
+  return castTo(b, y, nominalType(b.builder, type));
+}
+
+namespace {
 
 /// A scale or zero point as it broadcasts with `x`: one number, one for each place of the axis, or
 /// one for each block of places. Null after an error.
@@ -77,16 +87,6 @@ Value spread(B &b, Value parameter, Value x) {
                    llvm::Twine(extent));
   // Whole numbers up to 65535, so that float32 holds them, too.
   return resample(b, b.isFloat(parameter) ? parameter : b.makeCastToFloat(parameter), {table});
-}
-
-/// round(x) + zero point, saturated.
-Value saturate(B &b, Value x, Value zeroPoint, DataType type) {
-  const auto [least, most] = *rangeOf(type);
-  Value y = b.make<RoundOp>(x);
-  if (zeroPoint)
-    y = b.make<AddOp>(y, b.isFloat(zeroPoint) ? zeroPoint : b.makeCastToFloat(zeroPoint));
-  y = b.make<MinimumOp>(b.make<MaximumOp>(y, b.makeConstant(least)), b.makeConstant(most));
-  return castTo(b, y, nominalType(b.builder, type));
 }
 
 void quantizeLinear(B &b) {
