@@ -12,11 +12,12 @@ from onnx import numpy_helper
 from onnx.backend.test.loader import load_model_tests
 
 VERSION = "1.23.2"
-# Inputs whose values decide the shapes of results, by op and position: a compiled model has static shapes, so that they
-# are constants of the model that is compiled. Those of the other cases are inputs, as ONNX has them.
+# Inputs whose values decide the shapes of results, or are settings (the rate of Dropout), by op and position: a compiled
+# model has static shapes, so that they are constants of the model that is compiled. Those of the other cases are inputs,
+# as ONNX has them.
 DECIDES_SHAPES = {
     "AffineGrid": [1], "BlackmanWindow": [0], "CenterCropPad": [1], "Col2Im": [1, 2], "Compress": [1], "ConstantOfShape": [0],
-    "CumProd": [1], "CumSum": [1], "DFT": [1, 2], "Expand": [1], "HammingWindow": [0], "HannWindow": [0], "If": [0],
+    "CumProd": [1], "CumSum": [1], "DFT": [1, 2], "Dropout": [1, 2], "Expand": [1], "HammingWindow": [0], "HannWindow": [0], "If": [0],
     "Loop": [0, 1], "MaxUnpool": [2], "MelWeightMatrix": [0, 1, 2, 3, 4], "NonZero": [0], "OneHot": [1], "Pad": [1, 3],
     "Range": [0, 1, 2], "Reshape": [1], "Resize": [1, 2, 3], "STFT": [1, 3], "Slice": [1, 2, 3, 4], "Split": [1],
     "SplitToSequence": [1], "Squeeze": [1], "SequenceAt": [1], "SequenceErase": [1], "SequenceInsert": [2], "Tile": [1], "TopK": [1],
@@ -24,8 +25,8 @@ DECIDES_SHAPES = {
 }  # fmt: skip
 DECIDES_SHAPES.update({f"Reduce{kind}": [1] for kind in ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum", "SumSquare")})
 
-# Ops whose numbers nobody can foresee: shapes and types are compared.
-RANDOM = {"Bernoulli", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
+# Ops whose numbers nobody can foresee, if they are not those of inference: shapes and types are compared.
+RANDOM = {"Bernoulli", "Dropout", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
 
 COUNTS = {"node": 1884, "pytorch-converted": 82, "pytorch-operator": 35, "simple": 23}
 
@@ -41,8 +42,12 @@ class Case:
 
     @property
     def is_random(self):
-        trains = len(self.inputs) == 3 and self.model.graph.node[0].op_type == "Dropout" and bool(list(self.inputs.values())[2])
-        return trains or any(node.op_type in RANDOM for node in self.model.graph.node)
+        values = {tensor.name: tensor for tensor in self.model.graph.initializer}
+        for node in self.model.graph.node:
+            trains = len(node.input) == 3 and node.input[2] in values and bool(numpy_helper.to_array(values[node.input[2]]))
+            if node.op_type in RANDOM and (node.op_type != "Dropout" or trains):
+                return True
+        return False
 
     @property
     def opset(self):
