@@ -42,6 +42,7 @@ private:
   }
   ExitCode load();
   ExitCode loadKeras(llvm::MemoryBufferRef buffer);
+  ExitCode loadOnnx();
   ExitCode loadIR(llvm::MemoryBufferRef buffer);
   void warnOfLateOptions();
   ExitCode specializeBatch();
@@ -76,6 +77,7 @@ private:
   std::vector<std::string> legacyOptimizerNames;
   const llvm::MemoryBuffer *weightsFile = nullptr;
   int64_t openExtent = 0;
+  bool keepsOutputTypes = false; ///< outputs have the file's dtypes, whatever --output-guard says
   std::optional<keras::ImportedModel> imported;
   CompileConfig compileConfig;
   std::unique_ptr<llvm::MemoryBuffer> file;

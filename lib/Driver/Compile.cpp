@@ -63,14 +63,8 @@ ExitCode Compilation::load() {
   case keras::FileKind::Other:
     break;
   }
-  if (isOnnxModel(options.model, bytes)) {
-    diagnostics.error(
-        options.model +
-        ": is an ONNX model, and ONNX import is not in this version of mpcc; expected "
-        "a .keras archive, a legacy .h5 model, a Keras architecture as JSON, or mpc "
-        "IR; compile the Keras model that it was made from");
-    return kExitUsage;
-  }
+  if (isOnnxModel(options.model, bytes))
+    return loadOnnx();
   // Every other file is IR, as text or as bytecode.
   if (std::string why = describeUnknownInput(options.model, bytes); !why.empty()) {
     diagnostics.error(options.model + ": " + why);
@@ -307,7 +301,9 @@ ExitCode Compilation::runPhase(Phase phase) {
   // pass would take a third of the time of them all.
   const bool verifiesEachPass = phase <= Phase::Fusion;
   manager.enableVerifier(verifiesEachPass);
-  addPhase(manager, phase, options.pipeline);
+  PipelineOptions pipeline = options.pipeline;
+  pipeline.outputGuard &= !keepsOutputTypes;
+  addPhase(manager, phase, pipeline);
   progress.follow(manager);
   progress.show("phase " + stringifyPhase(phase));
   if (options.verbose)

@@ -15,6 +15,9 @@ using data::Failure;
 using data::Result;
 using data::Status;
 
+/// Of a column that every call takes as a whole.
+static constexpr int64_t theOnlyRow = 0;
+
 Batcher::Batcher(Session &session, const mpc_rt_entry_info_t &entry)
     : session_(session), entry_(entry),
       index_(static_cast<uint32_t>(&entry - session.executable().entries)),
@@ -44,9 +47,13 @@ void Batcher::prefetch(const data::Dataset &data, const std::vector<int64_t> &ro
   auto fill = [](void *user, void *const *inputs) {
     const auto &batcher = *static_cast<Batcher *>(user);
     const std::vector<int64_t> &next = batcher.prefetchedRows_;
-    for (uint32_t i = 0; i < batcher.entry_.input_count; ++i)
-      data::gatherRows(batcher.prefetchedData_->columns[i], next.data(),
-                       static_cast<int64_t>(next.size()), inputs[i], batcher.threads_);
+    for (uint32_t i = 0; i < batcher.entry_.input_count; ++i) {
+      const data::Column &column = batcher.prefetchedData_->columns[i];
+      const bool isWhole = column.spec.isWhole;
+      data::gatherRows(column, isWhole ? &theOnlyRow : next.data(),
+                       isWhole ? 1 : static_cast<int64_t>(next.size()), inputs[i],
+                       batcher.threads_);
+    }
   };
   canPrefetch_ =
       mpc_rt_context_prefetch(session_.context(), index_, static_cast<int64_t>(rows.size()), fill,
@@ -65,9 +72,11 @@ Status Batcher::run(const data::Dataset &data, const std::vector<int64_t> &rows,
   std::vector<const void *> pointers(entry_.input_count);
   for (uint32_t i = 0; i < entry_.input_count; ++i) {
     const data::Column &column = data.columns[i];
-    if ((pointers[i] = data::findRows(column, rows.data(), count)))
+    const int64_t *own = column.spec.isWhole ? &theOnlyRow : rows.data();
+    const int64_t taken = column.spec.isWhole ? 1 : count;
+    if ((pointers[i] = data::findRows(column, own, taken)))
       continue;
-    if (inputs_[i].bytes() < data::rowBytes(column) * static_cast<size_t>(count) ||
+    if (inputs_[i].bytes() < data::rowBytes(column) * static_cast<size_t>(taken) ||
         !inputs_[i].data()) {
       Result<Array> array =
           Array::allocate(entry_.inputs[i].dtype, data::dimsOf(entry_.inputs[i], count));
@@ -76,7 +85,7 @@ Status Batcher::run(const data::Dataset &data, const std::vector<int64_t> &rows,
                                       "use a smaller --batch-size");
       inputs_[i] = *array;
     }
-    data::gatherRows(column, rows.data(), count, inputs_[i].data(), threads_);
+    data::gatherRows(column, own, taken, inputs_[i].data(), threads_);
     pointers[i] = inputs_[i].data();
   }
   return runBuffers(pointers, count);

@@ -192,6 +192,14 @@ std::vector<std::string> Session::outputNames() const {
   return names;
 }
 
+/// Whether the first dimension of every input counts the same samples.
+static bool inputsHaveRows(const mpc_rt_entry_info_t &entry) {
+  for (uint32_t i = 0; i < entry.input_count; ++i)
+    if (!entry.inputs[i].rank || entry.inputs[i].dims[0] != entry.inputs[0].dims[0])
+      return false;
+  return true;
+}
+
 data::Signature Session::signature(const mpc_rt_entry_info_t &entry) const {
   data::Signature signature;
   std::vector<std::string> outputs = outputNames();
@@ -205,14 +213,16 @@ data::Signature Session::signature(const mpc_rt_entry_info_t &entry) const {
     if (index < outputs.size() && !outputs[index].empty() && alias + outputs[index] != spec.name)
       spec.aliases.push_back(alias + outputs[index]);
   };
+  const bool haveRows = inputsHaveRows(entry);
   for (uint32_t i = 0; i < entry.input_count; ++i) {
     const mpc_rt_tensor_info_t &tensor = entry.inputs[i];
     data::TensorSpec spec;
     spec.name = tensor.name;
     spec.dtype = tensor.dtype;
     spec.indexLimit = tensor.index_limit;
+    spec.isWhole = !haveRows && (!tensor.rank || tensor.dims[0] != MPC_RT_DYNAMIC);
     if (tensor.rank)
-      spec.dims.assign(tensor.dims + 1, tensor.dims + tensor.rank);
+      spec.dims.assign(tensor.dims + (spec.isWhole ? 0 : 1), tensor.dims + tensor.rank);
     if (i < inputs) {
       std::string alias = "x" + std::to_string(i);
       if (spec.name != alias)
@@ -236,6 +246,8 @@ data::Signature Session::signature(const mpc_rt_entry_info_t &entry) const {
 }
 
 int64_t Session::fixedBatch(const mpc_rt_entry_info_t &entry) const {
+  if (!inputsHaveRows(entry))
+    return 0;
   for (uint32_t i = 0; i < entry.input_count; ++i)
     if (entry.inputs[i].rank && entry.inputs[i].dims[0] != MPC_RT_DYNAMIC)
       return entry.inputs[i].dims[0];

@@ -49,7 +49,8 @@ public:
   /// The tensors that `entry` takes: inputs with aliases x0, x1, ..; targets with the outputs'
   /// names.
   data::Signature signature(const mpc_rt_entry_info_t &entry) const;
-  /// 0 when the batch is free, else the batch that the model was compiled for.
+  /// 0 when the batch is free, else the batch that the model was compiled for. Inputs without rows
+  /// (scalars, and those of known first extents beside others) have no part in it.
   int64_t fixedBatch(const mpc_rt_entry_info_t &entry) const;
   /// The model's own names of its outputs, from the manifest; "" where it has none.
   std::vector<std::string> outputNames() const;
