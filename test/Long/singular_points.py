@@ -116,6 +116,7 @@ def differentiate(chosen, dtype="float64"):
     with tf.GradientTape() as tape:
         tape.watch(tensors)
         outputs = model(tensors, training=False)
+        outputs = outputs if isinstance(outputs, (list, tuple)) else [outputs]
         total = tf.add_n([tf.reduce_mean(y) for y in outputs])
     gradients = tape.gradient(total, tensors, unconnected_gradients="zero")
     results = {name: y.numpy() for (name, _, _), y in zip(chosen, outputs)}

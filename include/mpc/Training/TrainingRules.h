@@ -29,9 +29,9 @@ struct TrainingRules {
   /// tf.keras up to TensorFlow 2.1, and Keras up to 2.3 by itself: beside a binary cross-entropy
   /// the accuracy is the binary one, whatever the output's shape.
   bool accuracyFollowsLoss = false;
-  /// What a vector is divided by at least where it is normalized; Keras 2: 1e-6.
+  /// Normalizing divides a vector by this at least; Keras 2: 1e-6.
   double leastNorm = 1e-7;
-  /// What the binary cross-entropy adds to probabilities in its logarithms; Keras 2: 1e-7.
+  /// The binary cross-entropy adds this to probabilities in its logarithms; Keras 2: 1e-7.
   double besideProbability = 0;
   /// Keras 2: what outputs are called in the names of their losses and metrics, the layers that
   /// compute them. Empty: as the outputs are.

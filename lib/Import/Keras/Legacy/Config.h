@@ -42,8 +42,8 @@ llvm::json::Object modernizeModel(const llvm::json::Object &legacy, KerasVersion
 llvm::json::Object modernizeTraining(const llvm::json::Object &legacy,
                                      const std::optional<LegacyLossScale> &scale);
 
-/// What Keras 2 calls the outputs of a model (in today's spelling) in the names of their losses and
-/// metrics: the layers that compute them, a repeated one with a number. Empty for one output.
+/// Keras 2's names for the outputs of a model (in today's spelling) in those of losses and metrics:
+/// the layers that compute them, a repeated one with a number. Empty for one output.
 std::vector<std::string> namesOfOutputs(const llvm::json::Object &model);
 
 /// Takes the outputs' names off those of their metrics: HDF5 files of 2.4 and later hold metrics as
