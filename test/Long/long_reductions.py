@@ -157,7 +157,7 @@ class Case:
         return x, call(y) if call else y, "mse" if call else self.kind
 
     def target(self, shape):
-        """Of a loss; what the others are trained to follows from their results."""
+        """A loss has targets of its own; the others are trained to what follows from their results."""
         if self.kind in KINDS:
             return None
         values = draw_values(self.d, shape, self.seed + 2)
@@ -201,7 +201,7 @@ class Group:
         return model, [as_float64(y) for y in predicted], [float(loss) for loss in losses], [as_float64(g) for g in gradients]
 
     def check(self, tools, folder):
-        """What is wrong, for each case."""
+        """Lists for each case what is wrong with it."""
         model = self.build(self.policy)
         cases = self.cases
         xs = [round_to(draw_values(case.d, (case.rows, *x.shape[1:]), case.seed), self.dtype) for case, x in zip(cases, model.inputs)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What losses and metrics of outputs are called. HDF5 files hold the names as they were built, with the output's in
+"""Names of the losses and metrics of outputs. HDF5 files hold the names as they were built, with the output's in
 front; archives hold what compile was given. Outputs are called as the layers that compute them."""
 
 import tf_keras as keras
