@@ -10,6 +10,7 @@
 #include "mpc/Buffers/Passes.h"
 #include "mpc/Conversion/Passes.h"
 #include "mpc/Interpreter/Passes.h"
+#include "mpc/Numerics/Trace/Passes.h"
 #include "mpc/Pipelines/Codegen.h"
 #include "mpc/Pipelines/Phases.h"
 #include "mpc/Training/Passes.h"
@@ -26,6 +27,7 @@ void mpc::registerAllPasses() {
   registerMpcBuffersPasses();
   registerMpcConversionPasses();
   registerMpcInterpreterPasses();
+  registerMpcTracePasses();
   registerMpcTrainingPasses();
   registerMpcTransformsPasses();
   registerPhasePipelines();

@@ -14,6 +14,7 @@
 #include "runtime/execution/variable_layout.h"
 #include "runtime/execution/variable_values.h"
 #include "runtime/module/model.h"
+#include "runtime/numerics/trace_record.h"
 #include "runtime/threads/thread_team.h"
 
 #include <memory>
@@ -53,6 +54,7 @@ struct mpc_rt_context_t {
   std::string kernelChoicesText, usedKernelsText; // what mpc_rt_context_kernel_choices() returned
   std::unique_ptr<mpc::rt::TrainLoop> trainLoop;
   std::unique_ptr<mpc::rt::ValueWatch> valueWatch; // null: nobody watches
+  std::unique_ptr<mpc::rt::TraceRecord> traceRecord; // null: nothing that is reported is kept
   std::unique_ptr<mpc::rt::Driver> driver;         // last: it may hold device memory of the above
 };
 

@@ -84,6 +84,9 @@ struct PassesWideCotangent : mlir::OpTrait::TraitBase<Op, PassesWideCotangent> {
 /// Trait of ops that backward bodies of loops compute again instead of reading a stacked result.
 template <typename Op> struct CheaperThanStack : mlir::OpTrait::TraitBase<Op, CheaperThanStack> {};
 
+/// Trait of ops whose results have elements of their operands, and zeros.
+template <typename Op> struct MovesElements : mlir::OpTrait::TraitBase<Op, MovesElements> {};
+
 /// Trait of ops that MpcDialect::kEveryStepAttr may mark: their vector-Jacobian products ask for
 /// it.
 template <typename Op> struct KnowsEveryStep : mlir::OpTrait::TraitBase<Op, KnowsEveryStep> {};

@@ -134,6 +134,17 @@ void CallWriter::write(mpcrt::AttendGradientOp op) {
 }
 #undef FIELD
 
+#define FIELD(name) MPC_C_FIELD(mpc_rt_trace_call_t, name)
+Value mpc::storeTrace(Emitter &emit, Block *prologue, mpcrt::TraceOp op, Value batch) {
+  StackStruct fields;
+  fields.set(FIELD(batch), batch);
+  fields.set(FIELD(value), emit.cast(op.getValue(), emit.pointer()));
+  if (op.getBefore())
+    fields.set(FIELD(before), emit.cast(op.getBefore(), emit.pointer()));
+  return fields.store(emit, prologue, MPC_RT_TRACE_CALL_MINIMUM, /*startsWithSize=*/true);
+}
+#undef FIELD
+
 Value mpc::storeCall(Emitter &emit, Block *prologue, mpcrt::ServiceCallOpInterface op, Value batch,
                      Value kernel) {
   CallWriter writer(emit, batch, kernel);

@@ -31,6 +31,9 @@ private:
 mlir::Value storeCall(Emitter &emit, mlir::Block *prologue, mpcrt::ServiceCallOpInterface op,
                       mlir::Value batch, mlir::Value kernel);
 
+/// The same for a trace: an mpc_rt_trace_call_t.
+mlir::Value storeTrace(Emitter &emit, mlir::Block *prologue, mpcrt::TraceOp op, mlir::Value batch);
+
 } // namespace mpc
 
 #endif // MPC_LIB_CONVERSION_MPCRTTOLLVM_CALLSTRUCT_H

@@ -14,6 +14,9 @@ namespace mpc {
 mlir::FailureOr<mlir::Value> describeCall(mpcrt::ServiceCallOpInterface op, int32_t rhsVariable,
                                           TablePositions &tables);
 
+/// The address, at `op`, of its constant mpc_rt_trace_t.
+mlir::FailureOr<mlir::Value> describeTrace(mpcrt::TraceOp op, TablePositions &tables);
+
 /// Where mpc_rt_services_t has the service that answers a call, in bytes.
 int64_t serviceOf(mpcrt::ServiceCallOpInterface op);
 

@@ -94,6 +94,18 @@ LogicalResult HostFunction::lowerCall(mpcrt::ServiceCallOpInterface op) {
   return success();
 }
 
+LogicalResult HostFunction::lowerTrace(mpcrt::TraceOp op) {
+  FailureOr<Value> table = describeTrace(op, tables);
+  if (failed(table))
+    return failure();
+  Emitter emit{OpBuilder(op), op.getLoc()};
+  Value batch = emit.cast(getBatchArgument(entry), emit.builder.getI64Type());
+  callService(emit, offsetof(mpc_rt_services_t, trace),
+              {*table, storeTrace(emit, prologue, op, batch)});
+  op.erase();
+  return success();
+}
+
 // ---- Loops over rows ----------------------------------------------------------------------------
 
 LogicalResult HostFunction::lowerRows(mpcrt::ParallelRowsOp op) {
@@ -223,6 +235,7 @@ LogicalResult HostFunction::lower(Operation *op) {
                     : lowerCall(cast<mpcrt::ServiceCallOpInterface>(*contract));
       })
       .Case([&](mpcrt::ServiceCallOpInterface library) { return lowerCall(library); })
+      .Case([&](mpcrt::TraceOp trace) { return lowerTrace(trace); })
       .Case([&](memref::CopyOp copy) { return lowerCopy(copy); })
       .Default([](Operation *other) { return other->emitOpError("has no service"); });
 }

@@ -45,6 +45,7 @@ private:
   /// The call, in front of `before`; `kernel` as storeCall() takes it.
   mlir::LogicalResult callLibrary(mlir::Operation *before, mpcrt::ServiceCallOpInterface op,
                                   mlir::Value kernel);
+  mlir::LogicalResult lowerTrace(mpcrt::TraceOp op);
   mlir::LogicalResult lowerLaunch(mpcrt::LaunchOp op);
   mlir::LogicalResult lowerRows(mpcrt::ParallelRowsOp op);
   /// The memory that the entry's mpcrt.prepare wrote; called in the prologue.

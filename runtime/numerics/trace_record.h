@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a context keeps of the values that its entries report.
+#ifndef MPC_RUNTIME_NUMERICS_TRACE_RECORD_H
+#define MPC_RUNTIME_NUMERICS_TRACE_RECORD_H
+
+#include "runtime/numerics/value_statistics.h"
+
+#include <vector>
+
+namespace mpc::rt {
+
+class TraceRecord {
+public:
+  explicit TraceRecord(int isa) : kernels(statisticsKernels(isa)) {}
+
+  void setMode(uint32_t bits) { mode = bits; }
+  void reset();
+  // A call of the service, which has been checked.
+  mpc_rt_status_t report(const mpc_rt_trace_t &descriptor, const mpc_rt_trace_call_t &call);
+  uint32_t size() const { return static_cast<uint32_t>(slots.size()); }
+  mpc_rt_traced_value_t value(uint32_t slot) const;
+  const std::vector<float> &kept(uint32_t slot) const { return slots[slot].kept; }
+  mpc_rt_status_t expect(uint32_t slot, const float *elements, uint64_t count);
+
+private:
+  struct Slot {
+    const mpc_rt_trace_t *descriptor = nullptr;
+    ValueStatistics statistics;
+    std::vector<float> kept;
+  };
+  // Null, and the slot is refused, when there are more than any model has.
+  Slot *slotAt(uint32_t slot);
+
+  const StatisticsKernels &kernels;
+  uint32_t mode = 0;
+  std::vector<Slot> slots;
+};
+
+} // namespace mpc::rt
+
+#endif

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Faults of number formats, made to order: what is changed in a small trained model, and what is to be
+blamed for it."""
+
+import dataclasses
+
+import numpy
+
+from models import FAMILIES, rescaling, layer
+
+# Layers behind `probe` that make something finite of infinities.
+ABSORBERS = {
+    "tanh": layer("Activation", "absorber", activation="tanh"),
+    "clip": layer("ReLU", "absorber", max_value=6.0),
+    "softmax": layer("Softmax", "absorber"),
+    "sigmoid": layer("Activation", "absorber", activation="sigmoid"),
+}
+# Families whose weight is multiplied with what comes in, so that its gradient is a product, too.
+PRODUCTS = ("dense", "conv", "depthwise", "lstm", "gru")
+RECURRENT = ("lstm", "gru")
+
+
+@dataclasses.dataclass
+class Fault:
+    name: str
+    family: str
+    direction: str  # None: a healthy model
+    kinds: tuple = ()
+    blamed: str = "probe"
+    policy: str = "mixed_float16"
+    options: tuple = ("--optimizer=sgd", "--learning-rate=0.01")
+    before: tuple = ()
+    after: tuple = ()
+    factors: dict = dataclasses.field(default_factory=dict)  # of weights, by the end of their path
+    is_absorbed: bool = False
+    step: int = 0
+
+    @property
+    def key(self):
+        """Cases of one key share a compiled model."""
+        return (self.family, self.policy, self.options, str(self.before), str(self.after))
+
+
+def weight_of(family):
+    return {"embedding": "embeddings", "batch_norm": "gamma", "layer_norm": "gamma"}.get(family, "kernel")
+
+
+def forward_overflow(family, random, absorber=None):
+    factor = float(10 ** random.uniform(5.5, 7))
+    return Fault(
+        f"forward_overflow_{family}" + (f"_{absorber}" if absorber else ""), family, "forward",
+        ("overflow", "nan"), after=(ABSORBERS[absorber],) if absorber else (),
+        factors={"/" + weight_of(family): factor},
+        is_absorbed=bool(absorber) or family in RECURRENT,
+    )  # fmt: skip
+
+
+def forward_underflow(family, random):
+    factor = float(10 ** random.uniform(-11, -9))
+    return Fault(
+        f"forward_underflow_{family}", family, "forward", ("underflow",),
+        factors={"/" + weight_of(family): factor, "probe/bias": 0.0, "/beta": 0.0},
+    )  # fmt: skip
+
+
+def backward_overflow(family, random):
+    """What comes in is large and the weights are small: the forward pass is as ever, and the gradient of
+    the weights overflows."""
+    factor = float(10 ** random.uniform(3, 3.5))
+    return Fault(
+        f"backward_overflow_{family}", family, "backward", ("overflow", "nan"),
+        options=("--optimizer=sgd", "--learning-rate=0.01", "--loss-scale=fixed:65536"),
+        before=(rescaling("large", factor),), factors={"probe/kernel": 1 / factor, "cell/kernel": 1 / factor},
+    )  # fmt: skip
+
+
+def backward_overflow_of_amplifier(family, random):
+    factor = float(10 ** random.uniform(3.5, 4))
+    return Fault(
+        f"backward_overflow_amplifier_{family}", family, "backward", ("overflow", "nan"), blamed="amplifier",
+        options=("--optimizer=sgd", "--learning-rate=0.01", "--loss-scale=fixed:65536"),
+        after=(rescaling("shrinker", 1 / factor), rescaling("amplifier", factor)),
+    )  # fmt: skip
+
+
+def backward_underflow(family, random):
+    factor = float(10 ** random.uniform(-7.2, -6.8))
+    return Fault(
+        f"backward_underflow_{family}", family, "backward", ("underflow",), blamed="shrinker",
+        options=("--optimizer=sgd", "--learning-rate=0.01", "--loss-scale=none"),
+        after=(rescaling("shrinker", factor),),
+        factors={"head/kernel": 0.01},
+    )  # fmt: skip
+
+
+def optimizer_underflow(family, random):
+    rate = 10 ** random.uniform(-10, -8)
+    return Fault(
+        f"optimizer_underflow_{family}", family, "optimizer", ("underflow",), policy="float16", blamed="*",
+        options=("--optimizer=sgd", f"--learning-rate={rate:.3e}", "--loss-scale=none"),
+    )  # fmt: skip
+
+
+def optimizer_overflow(family, random):
+    rate = 10 ** random.uniform(8, 9)
+    return Fault(
+        f"optimizer_overflow_{family}", family, "optimizer", ("overflow", "nan"), policy="float16", blamed="*",
+        options=("--optimizer=sgd", f"--learning-rate={rate:.3e}", "--loss-scale=none"),
+    )  # fmt: skip
+
+
+def healthy(family, random, policy):
+    optimizer = ["sgd", "adam", "rmsprop"][random.integers(3)]
+    return Fault(
+        f"healthy_{family}_{policy}", family, None, policy=policy,
+        options=(f"--optimizer={optimizer}", "--learning-rate=0.003"),
+    )  # fmt: skip
+
+
+def make_all(seed):
+    """The same faults for the same seed: 60 faulty models, and 60 healthy ones."""
+    random = numpy.random.default_rng(seed)
+    families = list(FAMILIES)
+    faulty = [forward_overflow(f, random) for f in families]
+    absorbers = list(ABSORBERS)
+    for i, f in enumerate(f for f in families if f not in RECURRENT):
+        for j in range(3):
+            faulty.append(forward_overflow(f, random, absorbers[(i + j) % len(absorbers)]))
+    faulty += [forward_underflow(f, random) for f in families]
+    faulty += [backward_overflow(f, random) for f in PRODUCTS]
+    faulty += [backward_overflow_of_amplifier(f, random) for f in ("dense", "conv", "layer_norm", "batch_norm")]
+    faulty += [backward_underflow(f, random) for f in families]
+    faulty += [optimizer_underflow(f, random) for f in ("dense", "conv", "lstm", "embedding", "layer_norm")]
+    faulty += [optimizer_overflow(f, random) for f in ("dense", "conv", "gru")]
+    policies = ["mixed_float16", "mixed_bfloat16", "float32"]
+    sound = [healthy(f, random, p) for p in policies for f in families]
+    return faulty, sound
