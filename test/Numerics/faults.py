@@ -12,7 +12,6 @@ from models import FAMILIES, rescaling, layer
 ABSORBERS = {
     "tanh": layer("Activation", "absorber", activation="tanh"),
     "clip": layer("ReLU", "absorber", max_value=6.0),
-    "softmax": layer("Softmax", "absorber"),
     "sigmoid": layer("Activation", "absorber", activation="sigmoid"),
 }
 # Families whose weight is multiplied with what comes in, so that its gradient is a product, too.
@@ -32,6 +31,7 @@ class Fault:
     before: tuple = ()
     after: tuple = ()
     factors: dict = dataclasses.field(default_factory=dict)  # of weights, by the end of their path
+    offset: float = 0.0  # of the first element of the probe's bias or beta
     is_absorbed: bool = False
     step: int = 0
 
@@ -52,6 +52,14 @@ def forward_overflow(family, random, absorber=None):
         ("overflow", "nan"), after=(ABSORBERS[absorber],) if absorber else (),
         factors={"/" + weight_of(family): factor},
         is_absorbed=bool(absorber) or family in RECURRENT,
+    )  # fmt: skip
+
+
+def masked_softmax(family, random):
+    """A class that is hidden as masks hide scores, by a number that is beyond float16."""
+    return Fault(
+        f"forward_overflow_{family}_softmax", family, "forward", ("overflow",),
+        after=(layer("Softmax", "absorber"),), offset=-float(10 ** random.uniform(5.5, 9)), is_absorbed=True,
     )  # fmt: skip
 
 
@@ -109,11 +117,23 @@ def optimizer_overflow(family, random):
     )  # fmt: skip
 
 
-def healthy(family, random, policy):
-    optimizer = ["sgd", "adam", "rmsprop"][random.integers(3)]
+# Policy, optimizer, learning rate and loss scale of healthy models.
+SOUND = [
+    ("mixed_float16", "sgd", 0.05, "auto"),
+    ("mixed_bfloat16", "adam", 0.003, "auto"),
+    ("mixed_float16", "adam", 0.003, "auto"),
+    ("float32", "rmsprop", 0.003, "auto"),
+    ("mixed_float16", "rmsprop", 0.003, "fixed:1024"),
+    ("mixed_bfloat16", "sgd", 0.05, "auto"),
+    ("mixed_float16", "sgd", 0.05, "dynamic:65536:2000"),
+    ("float16", "sgd", 0.05, "none"),
+]
+
+
+def healthy(family, policy, optimizer, rate, scale):
     return Fault(
-        f"healthy_{family}_{policy}", family, None, policy=policy,
-        options=(f"--optimizer={optimizer}", "--learning-rate=0.003"),
+        f"healthy_{family}_{policy}_{optimizer}_{scale.replace(':', '_')}", family, None, policy=policy,
+        options=(f"--optimizer={optimizer}", f"--learning-rate={rate}", f"--loss-scale={scale}"),
     )  # fmt: skip
 
 
@@ -124,14 +144,14 @@ def make_all(seed):
     faulty = [forward_overflow(f, random) for f in families]
     absorbers = list(ABSORBERS)
     for i, f in enumerate(f for f in families if f not in RECURRENT):
-        for j in range(3):
+        for j in range(2):
             faulty.append(forward_overflow(f, random, absorbers[(i + j) % len(absorbers)]))
+    faulty += [masked_softmax(f, random) for f in families if f not in (*RECURRENT, "embedding")]
     faulty += [forward_underflow(f, random) for f in families]
     faulty += [backward_overflow(f, random) for f in PRODUCTS]
     faulty += [backward_overflow_of_amplifier(f, random) for f in ("dense", "conv", "layer_norm", "batch_norm")]
     faulty += [backward_underflow(f, random) for f in families]
-    faulty += [optimizer_underflow(f, random) for f in ("dense", "conv", "lstm", "embedding", "layer_norm")]
-    faulty += [optimizer_overflow(f, random) for f in ("dense", "conv", "gru")]
-    policies = ["mixed_float16", "mixed_bfloat16", "float32"]
-    sound = [healthy(f, random, p) for p in policies for f in families]
+    faulty += [optimizer_underflow(f, random) for f in families]
+    faulty += [optimizer_overflow(f, random) for f in PRODUCTS]
+    sound = [healthy(f, *setting) for setting in SOUND for f in families]
     return faulty, sound

@@ -19,7 +19,9 @@ StringRef layerOf(Operation *op) {
   return path;
 }
 
-bool isBackward(Operation *op) { return layerPathOf(op->getLoc()).ends_with(kGradientSuffix); }
+bool isBackward(Operation *op) {
+  return !isa<TraceOp>(op) && layerPathOf(op->getLoc()).ends_with(kGradientSuffix);
+}
 
 bool isFloating(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
@@ -39,6 +41,8 @@ private:
   }
   TraceOp report(Value value, TraceDirection direction, const Twine &op, StringRef layer,
                  Value before = Value(), bool isScaled = false);
+  /// For what is reported alone.
+  Value widen(Value value, Type element);
   void reportUpdates();
   void reportGradient(OptimizerStepOp step, VariableOp variable);
   void dropUpdates();
@@ -52,6 +56,7 @@ private:
   Block &block;
   OpBuilder builder;
   llvm::DenseMap<Value, int64_t> slots; // of the first report of a value
+  llvm::DenseSet<Operation *> added;    // compute what is reported alone
 };
 
 /// "dense" of "dense/kernel".
@@ -71,6 +76,15 @@ TraceOp Reporter::report(Value value, TraceDirection direction, const Twine &op,
                          layer, ArrayRef<int64_t>(), isScaled);
 }
 
+Value Reporter::widen(Value value, Type element) {
+  auto type = tensorTypeOf(value).clone(element);
+  if (type == value.getType())
+    return value;
+  auto cast = CastOp::create(builder, value.getLoc(), type, value);
+  added.insert(cast);
+  return cast;
+}
+
 /// The gradient as the optimizer takes it: with the loss scale, where it has one, and without.
 void Reporter::reportGradient(OptimizerStepOp step, VariableOp variable) {
   Value gradient = step.getGradient(), scale = step.getUnscale();
@@ -81,14 +95,11 @@ void Reporter::reportGradient(OptimizerStepOp step, VariableOp variable) {
   }
   report(gradient, TraceDirection::Backward, "scaled_gradient:" + nameOf(variable),
          layerOf(variable), Value(), /*isScaled=*/true);
-  Location loc = step.getLoc();
-  Type wide = widerOf32(elementTypeOf(gradient));
-  auto widen = [&](Value value) -> Value {
-    auto type = tensorTypeOf(value).clone(wide);
-    return type == value.getType() ? value : Value(CastOp::create(builder, loc, type, value));
-  };
-  report(DivideOp::create(builder, loc, widen(gradient), widen(scale)), TraceDirection::Backward,
-         "gradient:" + nameOf(variable), layerOf(variable));
+  const Type wide = widerOf32(elementTypeOf(gradient));
+  auto unscaled =
+      DivideOp::create(builder, step.getLoc(), widen(gradient, wide), widen(scale, wide));
+  added.insert(unscaled);
+  report(unscaled, TraceDirection::Backward, "gradient:" + nameOf(variable), layerOf(variable));
 }
 
 /// What the optimizer adds to weights, and the new values of what it keeps of each.
@@ -116,15 +127,12 @@ void Reporter::reportUpdates() {
         old = argument;
     if (!old)
       continue;
-    Location loc = value.getLoc();
-    Type wide = widerOf32(elementTypeOf(value));
-    auto widen = [&](Value narrow) -> Value {
-      auto type = tensorTypeOf(narrow).clone(wide);
-      return type == narrow.getType() ? narrow : Value(CastOp::create(builder, loc, type, narrow));
-    };
     report(value, TraceDirection::Optimizer, "updated:" + nameOf(variable), layerOf(variable));
-    report(SubtractOp::create(builder, loc, widen(value), widen(old)), TraceDirection::Optimizer,
-           "update:" + nameOf(variable), layerOf(variable));
+    const Type wide = widerOf32(elementTypeOf(value));
+    auto difference =
+        SubtractOp::create(builder, value.getLoc(), widen(value, wide), widen(old, wide));
+    added.insert(difference);
+    report(difference, TraceDirection::Optimizer, "update:" + nameOf(variable), layerOf(variable));
   }
 }
 
@@ -174,7 +182,7 @@ bool Reporter::leavesLayer(Value value) {
 }
 
 void Reporter::reportResults(Operation *op, TraceDirection direction) {
-  if (isa<ConstantOp, TraceOp, OptimizerStepOp>(op))
+  if (isa<ConstantOp, TraceOp, OptimizerStepOp>(op) || added.contains(op))
     return;
   for (Value result : op->getResults()) {
     if (!isFloating(result) || (op->hasTrait<MovesElements>() && !leavesLayer(result)))
@@ -189,8 +197,10 @@ void Reporter::reportResults(Operation *op, TraceDirection direction) {
                                               elementTypeOf(result).getIntOrFloatBitWidth())
       before = cast.getInput();
     builder.setInsertionPointAfter(op);
-    const StringRef layer = layerOf(op);
-    report(result, direction, op->getName().stripDialect(), layer.empty() ? "loss" : layer, before);
+    StringRef layer = layerOf(op);
+    if (layer.empty())
+      layer = direction == TraceDirection::Optimizer ? "optimizer" : "loss";
+    report(result, direction, op->getName().stripDialect(), layer, before);
   }
 }
 
@@ -236,7 +246,7 @@ int64_t Reporter::run() {
   dropUpdates();
   Operation *lastBackward = nullptr;
   for (Operation &op : block)
-    if (isBackward(&op))
+    if (isBackward(&op) && !added.contains(&op))
       lastBackward = &op;
   SmallVector<Operation *> ops;
   for (Operation &op : block)
