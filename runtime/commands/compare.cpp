@@ -38,7 +38,7 @@ Json describe(const ComparedValue &compared) {
   return json;
 }
 
-/// What differs so much is no rounding of float32.
+/// Roundings of float32 differ by less.
 constexpr double divergence = 1e-5;
 
 Json describe(const std::vector<ComparedValue> &values) {

@@ -234,7 +234,7 @@ private:
     return Status();
   }
 
-  /// What a skipped step is blamed on: a value, where the model can report them, else a layer.
+  /// Blames a skipped step on a value, where the model can report them, else on a layer.
   std::string diagnose(const training::StepResult &step) {
     if (Result<std::unique_ptr<reports::TracedModel>> model =
             reports::TracedModel::open(session_, /*trains=*/true)) {

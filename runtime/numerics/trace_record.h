@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a context keeps of the values that its entries report.
+// A context keeps a record of the values that its entries report.
 #ifndef MPC_RUNTIME_NUMERICS_TRACE_RECORD_H
 #define MPC_RUNTIME_NUMERICS_TRACE_RECORD_H
 

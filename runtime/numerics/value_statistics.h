@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What is known of one traced value, over all runs so far.
+// Counts and sums of one traced value, over all runs so far.
 #ifndef MPC_RUNTIME_NUMERICS_VALUE_STATISTICS_H
 #define MPC_RUNTIME_NUMERICS_VALUE_STATISTICS_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What to do about a fault: the line for a policy map, or an option.
+// Advice on a fault: the line for a policy map, or an option.
 #ifndef MPC_RUNTIME_REPORTS_ADVICE_H
 #define MPC_RUNTIME_REPORTS_ADVICE_H
 

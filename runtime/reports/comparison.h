@@ -12,7 +12,7 @@ namespace mpc::reports {
 struct ComparedValue {
   TracedValue value;
   std::string dtypeOfFirst;
-  /// Of the angle between both; 1 where both are 0.
+  /// The cosine of the angle between both; 1 where both are 0.
   double cosine() const;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What counts as a fault of a number format, and the first one among traced values.
+// Faults of number formats: which values have one, and the first among them.
 #ifndef MPC_RUNTIME_REPORTS_FAULT_H
 #define MPC_RUNTIME_REPORTS_FAULT_H
 
@@ -32,7 +32,7 @@ using NoiseSource = std::function<std::vector<double>()>;
 ///   value is (half of its squares);
 /// - cancellation: nothing is left of the value's digits, of operands that have theirs.
 ///
-/// What is noise in the twin, too, is neither of the last two.
+/// A value that is noise in the twin, too, is neither of the last two.
 std::optional<Fault> findFault(const std::vector<TracedValue> &values, const NoiseSource &noise);
 
 } // namespace mpc::reports

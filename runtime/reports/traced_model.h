@@ -32,7 +32,8 @@ const char *directionName(uint32_t direction);
 
 class TracedModel {
 public:
-  /// Of the training step, or of inference. A Failure says how to compile a model that can.
+  /// The model reports the training step, or inference. A Failure says how to compile a model that
+  /// can.
   static data::Result<std::unique_ptr<TracedModel>> open(training::Session &session, bool trains);
 
   const mpc_rt_entry_info_t &entry() const { return traced_.entry(); }
@@ -42,7 +43,7 @@ public:
   /// The same without the twin; the other one compares with the elements that are kept.
   data::Status runAlone(const data::Dataset &data, const std::vector<int64_t> &rows);
   data::Status compareAlone(const data::Dataset &data, const std::vector<int64_t> &rows);
-  /// What the runs since the last reset() have seen, in the order of execution.
+  /// All that the runs since the last reset() have seen, in the order of execution.
   std::vector<TracedValue> values() const;
   void reset();
   /// Elements of the traced entry stay after a run , not those of the twin.

@@ -11,7 +11,7 @@ namespace mpc::reports {
 
 using Json = nlohmann::ordered_json;
 
-/// What an element type can hold.
+/// The numbers that an element type can hold.
 struct Format {
   double smallest, smallestNormal, largest;
 };

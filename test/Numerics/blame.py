@@ -63,6 +63,8 @@ class Blame:
             for end, factor in fault.factors.items():
                 if name.endswith(end) and ("probe" in name or "head" in end):
                     array = array * numpy.float32(factor)
+            if fault.largest and "probe" in name and "recurrent" not in name and name.endswith("/kernel"):
+                array = array * numpy.float32(fault.largest / numpy.abs(array).max())
             if fault.offset and name.endswith(("probe/bias", "probe/beta")):
                 array = array.copy()
                 array[0] = fault.offset

@@ -31,6 +31,7 @@ class Fault:
     before: tuple = ()
     after: tuple = ()
     factors: dict = dataclasses.field(default_factory=dict)  # of weights, by the end of their path
+    largest: float = 0.0  # what the largest weight of the probe becomes
     offset: float = 0.0  # of the first element of the probe's bias or beta
     is_absorbed: bool = False
     step: int = 0
@@ -46,12 +47,16 @@ def weight_of(family):
 
 
 def forward_overflow(family, random, absorber=None):
-    factor = float(10 ** random.uniform(5.5, 7))
+    """Weights that float16 holds, if something behind them is to be finite: sums of infinities are not."""
+    factor = float(10 ** random.uniform(7, 8))
+    is_absorbed = bool(absorber) or family in RECURRENT
+    weights = {"factors": {"/" + weight_of(family): factor}}
+    if is_absorbed and family in PRODUCTS:
+        weights = {"largest": float(random.uniform(5e4, 6.5e4))}
     return Fault(
         f"forward_overflow_{family}" + (f"_{absorber}" if absorber else ""), family, "forward",
         ("overflow", "nan"), after=(ABSORBERS[absorber],) if absorber else (),
-        factors={"/" + weight_of(family): factor},
-        is_absorbed=bool(absorber) or family in RECURRENT,
+        is_absorbed=is_absorbed, **weights,
     )  # fmt: skip
 
 
@@ -148,8 +153,9 @@ def make_all(seed):
             faulty.append(forward_overflow(f, random, absorbers[(i + j) % len(absorbers)]))
     faulty += [masked_softmax(f, random) for f in families if f not in (*RECURRENT, "embedding")]
     faulty += [forward_underflow(f, random) for f in families]
-    faulty += [backward_overflow(f, random) for f in PRODUCTS]
-    faulty += [backward_overflow_of_amplifier(f, random) for f in ("dense", "conv", "layer_norm", "batch_norm")]
+    # Gradients of what the steps of a recurrent layer share are float32.
+    faulty += [backward_overflow(f, random) for f in PRODUCTS if f not in RECURRENT]
+    faulty += [backward_overflow_of_amplifier(f, random) for f in families if f != "embedding"]
     faulty += [backward_underflow(f, random) for f in families]
     faulty += [optimizer_underflow(f, random) for f in families]
     faulty += [optimizer_overflow(f, random) for f in PRODUCTS]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What mpc.trace and mpcrt.trace say of a value: one list, because the first becomes the second.
+// Properties of mpc.trace and mpcrt.trace, by which they name a value: one list, because the first becomes the second.
 
 #ifndef MPC_TRACE_PROPERTIES
 #define MPC_TRACE_PROPERTIES

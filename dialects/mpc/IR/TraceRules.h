@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What mpc.trace and mpcrt.trace have in common.
+// Rules that mpc.trace and mpcrt.trace have in common.
 #ifndef MPC_DIALECTS_MPC_IR_TRACERULES_H
 #define MPC_DIALECTS_MPC_IR_TRACERULES_H
 
@@ -9,7 +9,7 @@
 
 namespace mpc {
 
-/// What traces write: the runtime's record, which no value is.
+/// Traces write the runtime's record, which no value is.
 struct TraceResource : mlir::SideEffects::Resource::Base<TraceResource> {
   llvm::StringRef getName() final { return "mpc.trace"; }
 };

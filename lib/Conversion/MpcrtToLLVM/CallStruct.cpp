@@ -53,6 +53,7 @@ public:
   void write(mpcrt::ConvolveOp op);
   void write(mpcrt::AttendOp op);
   void write(mpcrt::AttendGradientOp op);
+  void write(mpcrt::TraceOp op);
 
   StackStruct fields;
   size_t minimum = 0;
@@ -135,21 +136,18 @@ void CallWriter::write(mpcrt::AttendGradientOp op) {
 #undef FIELD
 
 #define FIELD(name) MPC_C_FIELD(mpc_rt_trace_call_t, name)
-Value mpc::storeTrace(Emitter &emit, Block *prologue, mpcrt::TraceOp op, Value batch) {
-  StackStruct fields;
+void CallWriter::write(mpcrt::TraceOp op) {
+  minimum = MPC_RT_TRACE_CALL_MINIMUM;
   fields.set(FIELD(batch), batch);
-  fields.set(FIELD(value), emit.cast(op.getValue(), emit.pointer()));
-  if (op.getBefore())
-    fields.set(FIELD(before), emit.cast(op.getBefore(), emit.pointer()));
-  return fields.store(emit, prologue, MPC_RT_TRACE_CALL_MINIMUM, /*startsWithSize=*/true);
+  set(FIELD(value), op.getValue());
+  set(FIELD(before), op.getBefore());
 }
 #undef FIELD
 
-Value mpc::storeCall(Emitter &emit, Block *prologue, mpcrt::ServiceCallOpInterface op, Value batch,
-                     Value kernel) {
+Value mpc::storeCall(Emitter &emit, Block *prologue, Operation *op, Value batch, Value kernel) {
   CallWriter writer(emit, batch, kernel);
   llvm::TypeSwitch<Operation *>(op)
-      .Case<mpcrt::ContractOp, mpcrt::ConvolveOp, mpcrt::AttendOp, mpcrt::AttendGradientOp>(
-          [&](auto call) { writer.write(call); });
+      .Case<mpcrt::ContractOp, mpcrt::ConvolveOp, mpcrt::AttendOp, mpcrt::AttendGradientOp,
+            mpcrt::TraceOp>([&](auto call) { writer.write(call); });
   return writer.fields.store(emit, prologue, writer.minimum, /*startsWithSize=*/true);
 }

@@ -278,7 +278,7 @@ template <typename Op> static FailureOr<Value> describeAttention(Op op, TablePos
 #undef FIELD
 
 #define FIELD(name) MPC_C_FIELD(mpc_rt_trace_t, name)
-FailureOr<Value> mpc::describeTrace(mpcrt::TraceOp op, TablePositions &tables) {
+static FailureOr<Value> describe(mpcrt::TraceOp op, TablePositions &tables) {
   std::optional<BatchExtent> count = getElementCount(op.getValue());
   if (!count)
     return op.emitOpError("has a size that is no function of the batch");
@@ -306,19 +306,20 @@ FailureOr<Value> mpc::describeTrace(mpcrt::TraceOp op, TablePositions &tables) {
 }
 #undef FIELD
 
-FailureOr<Value> mpc::describeCall(mpcrt::ServiceCallOpInterface op, int32_t rhsVariable,
-                                   TablePositions &tables) {
+FailureOr<Value> mpc::describeCall(Operation *op, int32_t rhsVariable, TablePositions &tables) {
   return llvm::TypeSwitch<Operation *, FailureOr<Value>>(op)
       .Case<mpcrt::ContractOp, mpcrt::ConvolveOp>(
           [&](auto call) { return describe(call, rhsVariable, tables); })
       .Case<mpcrt::AttendOp, mpcrt::AttendGradientOp>(
           [&](auto call) { return describeAttention(call, tables); })
+      .Case([&](mpcrt::TraceOp trace) { return describe(trace, tables); })
       .Default([](Operation *other) { return other->emitOpError("has no service"); });
 }
 
-int64_t mpc::serviceOf(mpcrt::ServiceCallOpInterface op) {
+int64_t mpc::serviceOf(Operation *op) {
   return llvm::TypeSwitch<Operation *, int64_t>(op)
       .Case([](mpcrt::ContractOp) { return offsetof(mpc_rt_services_t, contract); })
       .Case([](mpcrt::ConvolveOp) { return offsetof(mpc_rt_services_t, convolve); })
+      .Case([](mpcrt::TraceOp) { return offsetof(mpc_rt_services_t, trace); })
       .Default([](Operation *) { return offsetof(mpc_rt_services_t, attend); });
 }

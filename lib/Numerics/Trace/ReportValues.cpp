@@ -102,7 +102,7 @@ void Reporter::reportGradient(OptimizerStepOp step, VariableOp variable) {
   report(unscaled, TraceDirection::Backward, "gradient:" + nameOf(variable), layerOf(variable));
 }
 
-/// What the optimizer adds to weights, and the new values of what it keeps of each.
+/// The optimizer adds something to weights, and renews what it keeps of each: both are reported.
 void Reporter::reportUpdates() {
   Operation *terminator = block.getTerminator();
   llvm::DenseSet<Operation *> seen;

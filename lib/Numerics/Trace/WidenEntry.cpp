@@ -51,7 +51,7 @@ static void widenOp(Operation *op) {
   }
 }
 
-/// What is stored stays as it is.
+/// Arguments stay as they are stored.
 static void widenArguments(func::FuncOp entry) {
   OpBuilder builder = OpBuilder::atBlockBegin(&entry.getBody().front());
   for (BlockArgument argument : entry.getArguments()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What is a fault, and which one is the first.
+// Faults, and which one is the first.
 #include "reports/fault.h"
 
 #include <gtest/gtest.h>
