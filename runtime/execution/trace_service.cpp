@@ -6,23 +6,10 @@
 
 #include <algorithm>
 #include <cstring>
-#include <xmmintrin.h>
 
 using namespace mpc::rt;
 
 namespace {
-
-// A run flushes subnormals, which statistics count.
-class IeeeArithmetic {
-public:
-  IeeeArithmetic() : saved(_mm_getcsr()) { _mm_setcsr(0x1f80u); }
-  ~IeeeArithmetic() { _mm_setcsr(saved); }
-  IeeeArithmetic(const IeeeArithmetic &) = delete;
-  IeeeArithmetic &operator=(const IeeeArithmetic &) = delete;
-
-private:
-  unsigned saved;
-};
 
 int32_t trace(void *context, const mpc_rt_trace_t *descriptor, const mpc_rt_trace_call_t *given) {
   auto *record = static_cast<mpc_rt_context_t *>(context)->traceRecord.get();
@@ -35,7 +22,6 @@ int32_t trace(void *context, const mpc_rt_trace_t *descriptor, const mpc_rt_trac
     mpc_rt_trace_call_t call;
     if (auto status = readCall(layer, *given, MPC_RT_TRACE_CALL_MINIMUM, call))
       return status;
-    IeeeArithmetic arithmetic;
     return record->report(*descriptor, call);
   });
 }
@@ -59,7 +45,8 @@ mpc_rt_status_t mpc_rt_context_trace(mpc_rt_context_t *context, uint32_t bits) {
                                     "context on the CPU");
   return guard("mpc_rt_context_trace", [&] {
     if (!context->traceRecord)
-      context->traceRecord = std::make_unique<TraceRecord>(context->isa);
+      context->traceRecord =
+          std::make_unique<TraceRecord>(context->isa, context->services.parallel_for, context);
     context->traceRecord->setMode(bits);
     return MPC_RT_OK;
   });

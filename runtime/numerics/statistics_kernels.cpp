@@ -88,40 +88,60 @@ void count(const float *values, size_t count, const FormatBounds &format, BlockS
   result.sumOfSquares = add(squares);
 }
 
+// Sums of one lane, and counts that all lanes share.
+struct Lane {
+  double error, kept, product;
+};
+
+inline void compareOne(float x, float t, BlockErrors &counts, Lane &sums) {
+  const uint32_t mx = magnitudeOf(x), mt = magnitudeOf(t);
+  const bool both = mx < infinityBits && mt < infinityBits;
+  counts.lost += mx == 0 && mt != 0 && mt < infinityBits;
+  counts.overflowed += mx == infinityBits && mt < infinityBits;
+  counts.invalid += mx > infinityBits && mt <= infinityBits;
+  counts.compared += both;
+  const double a = both ? static_cast<double>(x) : 0.0, b = both ? static_cast<double>(t) : 0.0;
+  const double error = a < b ? b - a : a - b, size = b < 0 ? -b : b;
+  counts.maxError = error > counts.maxError ? error : counts.maxError;
+  const double relative = error / (size > 0 ? size : 1) * (size > 0 ? 1 : 0);
+  counts.maxRelativeError = relative > counts.maxRelativeError ? relative : counts.maxRelativeError;
+  sums.error += error * error;
+  sums.kept += b * b;
+  sums.product += a * b;
+  const uint32_t finite = mt < infinityBits ? mt : 0;
+  counts.keptLargest = finite > counts.keptLargest ? finite : counts.keptLargest;
+}
+
 void compare(const float *values, const float *kept, size_t count, BlockErrors &result) {
-  uint32_t compared = 0, lost = 0, overflowed = 0, invalid = 0, keptLargest = 0;
-  double maxError = 0, maxRelative = 0;
-  double errors[lanes] = {}, squares[lanes] = {}, products[lanes] = {};
-  for (size_t begin = 0; begin < count; begin += lanes)
-    for (size_t j = 0; j < lanes && begin + j < count; ++j) {
-      const float x = values[begin + j], t = kept[begin + j];
-      const uint32_t mx = magnitudeOf(x), mt = magnitudeOf(t);
-      const bool both = mx < infinityBits && mt < infinityBits;
-      lost += mx == 0 && mt != 0 && mt < infinityBits;
-      overflowed += mx == infinityBits && mt < infinityBits;
-      invalid += mx > infinityBits && mt <= infinityBits;
-      compared += both;
-      const double a = both ? static_cast<double>(x) : 0.0, b = both ? static_cast<double>(t) : 0.0;
-      const double error = a < b ? b - a : a - b, size = b < 0 ? -b : b;
-      maxError = error > maxError ? error : maxError;
-      const double relative = size > 0 ? error / size : 0;
-      maxRelative = relative > maxRelative ? relative : maxRelative;
-      errors[j] += error * error;
-      squares[j] += b * b;
-      products[j] += a * b;
-      const uint32_t finite = mt < infinityBits ? mt : 0;
-      keptLargest = finite > keptLargest ? finite : keptLargest;
-    }
-  result.compared = compared;
-  result.lost = lost;
-  result.overflowed = overflowed;
-  result.invalid = invalid;
-  result.keptLargest = keptLargest;
-  result.maxError = maxError;
-  result.maxRelativeError = maxRelative;
-  result.sumOfSquares = add(errors);
-  result.keptSumOfSquares = add(squares);
-  result.products = add(products);
+  BlockErrors counts[lanes] = {};
+  Lane sums[lanes] = {};
+  size_t i = 0;
+  for (; i + lanes <= count; i += lanes)
+    for (size_t j = 0; j < lanes; ++j)
+      compareOne(values[i + j], kept[i + j], counts[j], sums[j]);
+  for (size_t j = 0; i < count; ++i, ++j)
+    compareOne(values[i], kept[i], counts[j], sums[j]);
+  double errors[lanes], squares[lanes], products[lanes];
+  BlockErrors total = {};
+  for (size_t j = 0; j < lanes; ++j) {
+    total.compared += counts[j].compared;
+    total.lost += counts[j].lost;
+    total.overflowed += counts[j].overflowed;
+    total.invalid += counts[j].invalid;
+    total.keptLargest =
+        counts[j].keptLargest > total.keptLargest ? counts[j].keptLargest : total.keptLargest;
+    total.maxError = counts[j].maxError > total.maxError ? counts[j].maxError : total.maxError;
+    total.maxRelativeError = counts[j].maxRelativeError > total.maxRelativeError
+                                 ? counts[j].maxRelativeError
+                                 : total.maxRelativeError;
+    errors[j] = sums[j].error;
+    squares[j] = sums[j].kept;
+    products[j] = sums[j].product;
+  }
+  total.sumOfSquares = add(errors);
+  total.keptSumOfSquares = add(squares);
+  total.products = add(products);
+  result = total;
 }
 
 } // namespace

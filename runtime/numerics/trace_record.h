@@ -12,7 +12,11 @@ namespace mpc::rt {
 
 class TraceRecord {
 public:
-  explicit TraceRecord(int isa) : kernels(statisticsKernels(isa)) {}
+  using ParallelFor = decltype(mpc_rt_services_t::parallel_for);
+  // Loops are shared by `parallelFor`, a service of `context`; null: they are not.
+  explicit TraceRecord(int isa, ParallelFor parallelFor = nullptr, void *context = nullptr)
+      : kernels(statisticsKernels(isa)), vectors(vectorKernels(isa)), parallelFor(parallelFor),
+        context(context) {}
 
   void setMode(uint32_t bits) { mode = bits; }
   void reset();
@@ -32,7 +36,14 @@ private:
   // Null, and the slot is refused, when there are more than any model has.
   Slot *slotAt(uint32_t slot);
 
+  struct Job;
+  // Adds up, compares and keeps the elements [first, end).
+  void look(const Job &job, uint64_t first, uint64_t end, ValueStatistics &statistics) const;
+
   const StatisticsKernels &kernels;
+  const VectorKernels &vectors;
+  const ParallelFor parallelFor;
+  void *const context;
   uint32_t mode = 0;
   std::vector<Slot> slots;
 };

@@ -31,23 +31,21 @@ uint64_t &binOf(std::array<uint64_t, MPC_RT_EXPONENT_COUNT> &exponents, int expo
 
 } // namespace
 
-void widenElements(mpc_rt_dtype_t dtype, const void *values, uint64_t first, size_t count,
-                   float *result) noexcept {
+const float *widenElements(const VectorKernels &kernels, mpc_rt_dtype_t dtype, const void *values,
+                           uint64_t first, size_t count, float *room) noexcept {
   switch (dtype) {
   case MPC_RT_FLOAT64:
     for (size_t i = 0; i < count; ++i)
-      result[i] = static_cast<float>(static_cast<const double *>(values)[first + i]);
-    return;
+      room[i] = static_cast<float>(static_cast<const double *>(values)[first + i]);
+    return room;
   case MPC_RT_FLOAT32:
-    std::copy_n(static_cast<const float *>(values) + first, count, result);
-    return;
+    return static_cast<const float *>(values) + first;
   case MPC_RT_BFLOAT16:
-    for (size_t i = 0; i < count; ++i)
-      result[i] = widenBFloat16(static_cast<const uint16_t *>(values)[first + i]);
-    return;
+    kernels.widenBFloat16(static_cast<const uint16_t *>(values) + first, room, count);
+    return room;
   default:
-    for (size_t i = 0; i < count; ++i)
-      result[i] = widenFloat16(static_cast<const uint16_t *>(values)[first + i]);
+    kernels.widenFloat16(static_cast<const uint16_t *>(values) + first, room, count);
+    return room;
   }
 }
 
@@ -88,15 +86,19 @@ void ValueStatistics::addUnderflow(const float *values, const float *before, siz
     total.underflow += magnitudeOf(values[i]) == 0 && magnitudeOf(before[i]) != 0;
 }
 
+void ValueStatistics::noteRow(int64_t row) {
+  if (total.row_count < MPC_RT_MAX_TRACED_ROWS &&
+      (total.row_count == 0 || total.rows[total.row_count - 1] != row))
+    total.rows[total.row_count++] = row;
+}
+
 void ValueStatistics::noteRows(const float *values, const float *kept, uint64_t first, size_t count,
                                uint64_t perRow) {
   for (size_t i = 0; i < count && total.row_count < MPC_RT_MAX_TRACED_ROWS; ++i) {
     const uint32_t m = magnitudeOf(values[i]), t = magnitudeOf(kept[i]);
     if (m < infinityBits || t >= infinityBits)
       continue;
-    const auto row = static_cast<int64_t>((first + i) / perRow);
-    if (total.row_count == 0 || total.rows[total.row_count - 1] != row)
-      total.rows[total.row_count++] = row;
+    noteRow(static_cast<int64_t>((first + i) / perRow));
   }
 }
 
@@ -117,6 +119,34 @@ void ValueStatistics::compare(const StatisticsKernels &kernels, const float *val
       std::max(total.kept_max_magnitude, static_cast<double>(floatOf(block.keptLargest)));
   if (perRow && !hasRows && (block.overflowed || block.invalid))
     noteRows(values, kept, first, count, perRow);
+}
+
+void ValueStatistics::add(const ValueStatistics &more) {
+  const mpc_rt_traced_value_t &other = more.total;
+  for (auto count : {&mpc_rt_traced_value_t::count, &mpc_rt_traced_value_t::zero,
+                     &mpc_rt_traced_value_t::underflow, &mpc_rt_traced_value_t::subnormal,
+                     &mpc_rt_traced_value_t::infinite, &mpc_rt_traced_value_t::nan,
+                     &mpc_rt_traced_value_t::saturated, &mpc_rt_traced_value_t::compared,
+                     &mpc_rt_traced_value_t::lost, &mpc_rt_traced_value_t::overflowed,
+                     &mpc_rt_traced_value_t::invalid})
+    total.*count += other.*count;
+  for (auto sum :
+       {&mpc_rt_traced_value_t::sum, &mpc_rt_traced_value_t::sum_of_squares,
+        &mpc_rt_traced_value_t::sum_of_squared_errors, &mpc_rt_traced_value_t::kept_sum_of_squares,
+        &mpc_rt_traced_value_t::product_sum})
+    total.*sum += other.*sum;
+  for (auto largest :
+       {&mpc_rt_traced_value_t::max_magnitude, &mpc_rt_traced_value_t::max_error,
+        &mpc_rt_traced_value_t::max_relative_error, &mpc_rt_traced_value_t::kept_max_magnitude})
+    total.*largest = std::max(total.*largest, other.*largest);
+  if (other.min_magnitude > 0)
+    total.min_magnitude = total.min_magnitude > 0
+                              ? std::min(total.min_magnitude, other.min_magnitude)
+                              : other.min_magnitude;
+  for (size_t i = 0; i < exponents.size(); ++i)
+    exponents[i] += more.exponents[i];
+  for (uint32_t i = 0; i < other.row_count && !hasRows; ++i)
+    noteRow(other.rows[i]);
 }
 
 mpc_rt_traced_value_t ValueStatistics::result() const {

@@ -5,16 +5,17 @@
 #define MPC_RUNTIME_NUMERICS_VALUE_STATISTICS_H
 
 #include "mpc-rt/numerics.h"
+#include "runtime/base/vector_kernels.h"
 #include "runtime/numerics/statistics_kernels.h"
 
 #include <array>
 
 namespace mpc::rt {
 
-// `count` elements from `first` on as float32. A float64 is rounded; one beyond float32 becomes
-// infinite.
-void widenElements(mpc_rt_dtype_t dtype, const void *values, uint64_t first, size_t count,
-                   float *result) noexcept;
+// `count` elements from `first` on as float32: in place, or in `room`. A float64 is rounded; one
+// beyond float32 becomes infinite.
+const float *widenElements(const VectorKernels &kernels, mpc_rt_dtype_t dtype, const void *values,
+                           uint64_t first, size_t count, float *room) noexcept;
 
 // Blocks are no longer than statisticsBlock.
 class ValueStatistics {
@@ -25,6 +26,8 @@ public:
   // The block begins at element `first`; `perRow` elements are a row of the batch (0: no rows).
   void compare(const StatisticsKernels &kernels, const float *values, const float *kept,
                uint64_t first, size_t count, uint64_t perRow);
+  // Adds those of elements behind these.
+  void add(const ValueStatistics &more);
   // Rows of later runs do not count where this one had some.
   void endRun() { hasRows = total.row_count > 0; }
   // As the C ABI has it; points into this object.
@@ -32,6 +35,7 @@ public:
 
 private:
   void addSubnormals(const float *values, size_t count);
+  void noteRow(int64_t row);
   void noteRows(const float *values, const float *kept, uint64_t first, size_t count,
                 uint64_t perRow);
 

@@ -13,6 +13,9 @@ using data::Status;
 
 namespace {
 
+/// A loss scale that has to fall further than to this part of itself is no search for its place.
+constexpr float largestFall = 16;
+
 /// The values of one step, which runs twice: as compiled, and in float32.
 Result<std::optional<Blame>> judge(TracedModel &model, const data::Dataset &data,
                                    const std::vector<int64_t> &rows) {
@@ -83,7 +86,8 @@ Result<std::optional<Blame>> blameStep(training::Session &session, TracedModel &
   ScaleTrial trial(session.context());
   (*found)->hasLossScale = trial.isThere();
   if (trial.isDynamic() && overflowsBackward(**found))
-    for (float scale = trial.scale() / 2; scale >= 1 && trial.tryScale(scale); scale /= 2) {
+    for (float scale = trial.scale() / 2;
+         scale >= trial.scale() / largestFall && scale >= 1 && trial.tryScale(scale); scale /= 2) {
       Result<std::optional<Blame>> smaller = judge(model, data, rows);
       if (!smaller)
         return smaller;

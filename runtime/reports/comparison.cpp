@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "reports/comparison.h"
 #include "data/convert.h"
+#include "mpc-rt/training.h"
 #include "reports/value_report.h"
 
 #include <cmath>
@@ -50,6 +51,19 @@ Result<std::map<Name, TracedValue>> namesOf(TracedModel &model, const data::Data
   if (Status status = model.runAlone(data, rows); !status)
     return status.failure();
   return byName(model.values());
+}
+
+/// What cotangents of a training step are multiplied with; 1 without loss scaling.
+float lossScaleOf(training::Session &session) {
+  mpc_rt_loss_scale_t scale = {};
+  scale.struct_size = sizeof scale;
+  return mpc_rt_context_get_loss_scale(session.context(), &scale) == MPC_RT_OK ? scale.scale : 1;
+}
+
+/// Whether the loss scale is in a value: it is in every cotangent, and out of gradients as the
+/// optimizer takes them.
+bool isScaled(const TracedValue &value) {
+  return value.direction == MPC_RT_TRACE_BACKWARD && value.op.compare(0, 9, "gradient:") != 0;
 }
 
 } // namespace
@@ -102,6 +116,7 @@ Result<std::vector<ComparedValue>> compareValues(training::Session &first,
   Result<std::map<Name, TracedValue>> own = namesOf(**other, data, rows);
   if (!own)
     return own.failure();
+  const float scale = lossScaleOf(second) / lossScaleOf(first);
   std::map<uint32_t, std::string> dtypes; // of the first, by slot of the second
   for (const auto &[name, value] : *own) {
     const auto match = wanted->find(name);
@@ -112,8 +127,12 @@ Result<std::vector<ComparedValue>> compareValues(training::Session &first,
             : mpc_rt_context_traced_elements(first.context(), match->second.slot, &count);
     if (!elements || match->second.counts.count != value.counts.count)
       continue;
+    std::vector<float> expected(elements, elements + count);
+    if (isScaled(value))
+      for (float &element : expected)
+        element *= scale;
     if (mpc_rt_status_t status =
-            mpc_rt_context_expect_traced(second.context(), value.slot, elements, count))
+            mpc_rt_context_expect_traced(second.context(), value.slot, expected.data(), count))
       return second.runtimeFailure(status);
     dtypes[value.slot] = dtypeName(match->second.dtype);
   }
