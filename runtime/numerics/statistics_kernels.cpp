@@ -56,16 +56,24 @@ void countClasses(const float *values, size_t count, const FormatBounds &format,
 }
 
 void countExponents(const float *values, size_t count, uint32_t *exponents) {
+  static_assert(statisticsBlock <= UINT16_MAX, "a count fits");
   // Equal exponents in a row would wait for each other's count.
-  uint32_t tables[4][256] = {};
+  uint16_t tables[lanes][256] = {};
+  uint8_t places[statisticsBlock];
+  for (size_t i = 0; i < count; ++i)
+    places[i] = static_cast<uint8_t>(magnitudeOf(values[i]) >> 23);
   size_t i = 0;
-  for (; i + 4 <= count; i += 4)
-    for (size_t j = 0; j < 4; ++j)
-      ++tables[j][magnitudeOf(values[i + j]) >> 23];
+  for (; i + lanes <= count; i += lanes)
+    for (size_t j = 0; j < lanes; ++j)
+      ++tables[j][places[i + j]];
   for (; i < count; ++i)
-    ++tables[0][magnitudeOf(values[i]) >> 23];
-  for (size_t e = 0; e < 256; ++e)
-    exponents[e] = tables[0][e] + tables[1][e] + tables[2][e] + tables[3][e];
+    ++tables[0][places[i]];
+  for (size_t e = 0; e < 256; ++e) {
+    uint32_t sum = 0;
+    for (size_t j = 0; j < lanes; ++j)
+      sum += tables[j][e];
+    exponents[e] = sum;
+  }
 }
 
 void count(const float *values, size_t count, const FormatBounds &format, BlockStatistics &result) {
@@ -88,60 +96,94 @@ void count(const float *values, size_t count, const FormatBounds &format, BlockS
   result.sumOfSquares = add(squares);
 }
 
-// Sums of one lane, and counts that all lanes share.
-struct Lane {
-  double error, kept, product;
+// Eight elements at a time. GCC's vectors are what the level has, or several of these.
+typedef float Floats __attribute__((vector_size(4 * lanes)));
+typedef int32_t Ints __attribute__((vector_size(4 * lanes)));
+typedef double Doubles __attribute__((vector_size(8 * lanes)));
+typedef int64_t Longs __attribute__((vector_size(8 * lanes)));
+
+inline Doubles magnitudeOf(Doubles value) {
+  return reinterpret_cast<Doubles>(reinterpret_cast<Longs>(value) & INT64_MAX);
+}
+inline Doubles larger(Doubles a, Doubles b) { return a > b ? a : b; }
+
+struct Errors {
+  Ints compared = {}, lost = {}, overflowed = {}, invalid = {}, keptLargest = {};
+  Doubles maxError = {}, maxRelative = {}, squares = {}, keptSquares = {}, products = {};
+
+  void add(Floats x, Floats t) {
+    const int32_t infinity = infinityBits;
+    const Ints mx = reinterpret_cast<Ints>(x) & INT32_MAX,
+               mt = reinterpret_cast<Ints>(t) & INT32_MAX;
+    const Ints isFinite = mt < infinity, both = (mx < infinity) & isFinite;
+    // Comparisons are -1 where they hold.
+    compared -= both;
+    lost -= (mx == 0) & (mt != 0) & isFinite;
+    overflowed -= (mx == infinity) & isFinite;
+    invalid -= (mx > infinity) & (mt <= infinity);
+    const Ints finite = mt & isFinite;
+    keptLargest = finite > keptLargest ? finite : keptLargest;
+    const Doubles a = __builtin_convertvector(
+                      reinterpret_cast<Floats>(reinterpret_cast<Ints>(x) & both), Doubles),
+                  b = __builtin_convertvector(
+                      reinterpret_cast<Floats>(reinterpret_cast<Ints>(t) & both), Doubles);
+    const Doubles error = a - b, size = magnitudeOf(b), distance = magnitudeOf(error);
+    const Doubles none = {};
+    maxError = larger(distance, maxError);
+    maxRelative = larger(size > none ? distance / size : none, maxRelative);
+    squares += error * error;
+    keptSquares += b * b;
+    products += a * b;
+  }
 };
 
-inline void compareOne(float x, float t, BlockErrors &counts, Lane &sums) {
-  const uint32_t mx = magnitudeOf(x), mt = magnitudeOf(t);
-  const bool both = mx < infinityBits && mt < infinityBits;
-  counts.lost += mx == 0 && mt != 0 && mt < infinityBits;
-  counts.overflowed += mx == infinityBits && mt < infinityBits;
-  counts.invalid += mx > infinityBits && mt <= infinityBits;
-  counts.compared += both;
-  const double a = both ? static_cast<double>(x) : 0.0, b = both ? static_cast<double>(t) : 0.0;
-  const double error = a < b ? b - a : a - b, size = b < 0 ? -b : b;
-  counts.maxError = error > counts.maxError ? error : counts.maxError;
-  const double relative = error / (size > 0 ? size : 1) * (size > 0 ? 1 : 0);
-  counts.maxRelativeError = relative > counts.maxRelativeError ? relative : counts.maxRelativeError;
-  sums.error += error * error;
-  sums.kept += b * b;
-  sums.product += a * b;
-  const uint32_t finite = mt < infinityBits ? mt : 0;
-  counts.keptLargest = finite > counts.keptLargest ? finite : counts.keptLargest;
+inline Floats load(const float *values, size_t count) {
+  Floats result = {};
+  __builtin_memcpy(&result, values, count * sizeof(float));
+  return result;
+}
+
+inline uint32_t total(Ints counts) {
+  uint32_t sum = 0;
+  for (size_t i = 0; i < lanes; ++i)
+    sum += static_cast<uint32_t>(counts[i]);
+  return sum;
+}
+inline double total(Doubles values) {
+  double sums[lanes];
+  __builtin_memcpy(sums, &values, sizeof sums);
+  return add(sums);
+}
+inline double largestOf(Doubles values) {
+  double result = 0;
+  for (size_t i = 0; i < lanes; ++i)
+    result = values[i] > result ? values[i] : result;
+  return result;
 }
 
 void compare(const float *values, const float *kept, size_t count, BlockErrors &result) {
-  BlockErrors counts[lanes] = {};
-  Lane sums[lanes] = {};
+  Errors errors;
   size_t i = 0;
   for (; i + lanes <= count; i += lanes)
-    for (size_t j = 0; j < lanes; ++j)
-      compareOne(values[i + j], kept[i + j], counts[j], sums[j]);
-  for (size_t j = 0; i < count; ++i, ++j)
-    compareOne(values[i], kept[i], counts[j], sums[j]);
-  double errors[lanes], squares[lanes], products[lanes];
-  BlockErrors total = {};
+    errors.add(load(values + i, lanes), load(kept + i, lanes));
+  // Zeros fill the last ones up, which changes the number of those compared alone.
+  const size_t missing = i < count ? lanes - (count - i) : 0;
+  if (missing)
+    errors.add(load(values + i, count - i), load(kept + i, count - i));
+  result.compared = total(errors.compared) - static_cast<uint32_t>(missing);
+  result.lost = total(errors.lost);
+  result.overflowed = total(errors.overflowed);
+  result.invalid = total(errors.invalid);
+  result.keptLargest = 0;
   for (size_t j = 0; j < lanes; ++j) {
-    total.compared += counts[j].compared;
-    total.lost += counts[j].lost;
-    total.overflowed += counts[j].overflowed;
-    total.invalid += counts[j].invalid;
-    total.keptLargest =
-        counts[j].keptLargest > total.keptLargest ? counts[j].keptLargest : total.keptLargest;
-    total.maxError = counts[j].maxError > total.maxError ? counts[j].maxError : total.maxError;
-    total.maxRelativeError = counts[j].maxRelativeError > total.maxRelativeError
-                                 ? counts[j].maxRelativeError
-                                 : total.maxRelativeError;
-    errors[j] = sums[j].error;
-    squares[j] = sums[j].kept;
-    products[j] = sums[j].product;
+    const auto bits = static_cast<uint32_t>(errors.keptLargest[j]);
+    result.keptLargest = bits > result.keptLargest ? bits : result.keptLargest;
   }
-  total.sumOfSquares = add(errors);
-  total.keptSumOfSquares = add(squares);
-  total.products = add(products);
-  result = total;
+  result.maxError = largestOf(errors.maxError);
+  result.maxRelativeError = largestOf(errors.maxRelative);
+  result.sumOfSquares = total(errors.squares);
+  result.keptSumOfSquares = total(errors.keptSquares);
+  result.products = total(errors.products);
 }
 
 } // namespace

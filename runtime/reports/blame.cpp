@@ -13,8 +13,9 @@ using data::Status;
 
 namespace {
 
-/// A loss scale that has to fall further than to this part of itself is no search for its place.
-constexpr float largestFall = 16;
+/// Every so many steps a dynamic loss scale doubles, and falls back where that was too far: one
+/// halving is how it works, more are not.
+constexpr float largestFall = 2;
 
 /// The values of one step, which runs twice: as compiled, and in float32.
 Result<std::optional<Blame>> judge(TracedModel &model, const data::Dataset &data,

@@ -19,9 +19,8 @@ struct Blame {
   const TracedValue &value() const { return values[fault.value]; }
 };
 
-/// Judges the model's next step on these rows. Changes no variable. Gradients that overflow until a
-/// dynamic loss scale has been halved up to four times are no fault: that is how it finds its
-/// place.
+/// Judges the model's next step on these rows. Changes no variable. Gradients that are finite with
+/// half of a dynamic loss scale are no fault: so it finds its place.
 data::Result<std::optional<Blame>> blameStep(training::Session &session, TracedModel &model,
                                              const data::Dataset &data,
                                              const std::vector<int64_t> &rows, int64_t step);

@@ -8,8 +8,12 @@
 namespace mpc::reports {
 namespace {
 
-// Values are lost when so much of them is: of the elements, and of the sum of their squares.
-constexpr double mostElements = 0.5, mostSquares = 0.5;
+// Values are lost when so much of them is: of the elements, and of the sum of their squares. A
+// training goes on with what is left of its updates, so that of these nearly all has to be.
+struct Lost {
+  double elements, squares;
+};
+constexpr Lost mostOfValue = {0.5, 0.5}, mostOfUpdate = {0.95, 0.9};
 // A value of which a rounding error in the weights changes so much has no digits of its own.
 constexpr double noiseLimit = 0.25;
 // Errors of operands that a cancellation is not inherited from.
@@ -89,8 +93,9 @@ private:
   static bool isLost(const TracedValue &value) {
     const auto lost = static_cast<double>(value.counts.lost);
     const auto left = static_cast<double>(value.counts.count - value.counts.zero);
-    return lost > 0 && lost >= mostElements * (lost + left) &&
-           value.counts.sum_of_squared_errors >= mostSquares * value.counts.kept_sum_of_squares;
+    const Lost &most = value.direction == MPC_RT_TRACE_OPTIMIZER ? mostOfUpdate : mostOfValue;
+    return lost > 0 && lost >= most.elements * (lost + left) &&
+           value.counts.sum_of_squared_errors >= most.squares * value.counts.kept_sum_of_squares;
   }
 
   bool isCancelled(const TracedValue &value) const {
@@ -116,7 +121,7 @@ private:
   /// Whether a value that a fault reaches shows it.
   bool shows(const TracedValue &value, FaultKind kind) const {
     return kind == FaultKind::Underflow || kind == FaultKind::Cancellation
-               ? value.relativeError() >= mostSquares
+               ? value.relativeError() >= mostOfValue.squares
                : value.counts.overflowed > 0 || value.counts.invalid > 0 || !value.isFinite();
   }
 

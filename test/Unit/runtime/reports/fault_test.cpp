@@ -103,6 +103,11 @@ TEST(Fault, LostValues) {
   EXPECT_FALSE(find({lost(sound(0, "multiply", {}), 10, 60)}));
 }
 
+TEST(Fault, UpdatesThatAreLeft) {
+  EXPECT_TRUE(find({lost(sound(0, "update:kernel", {}, MPC_RT_TRACE_OPTIMIZER), 100, 100)}));
+  EXPECT_FALSE(find({lost(sound(0, "update:kernel", {}, MPC_RT_TRACE_OPTIMIZER), 75, 70)}));
+}
+
 TEST(Fault, NoiseIsNotLost) {
   EXPECT_FALSE(find({lost(sound(0, "reduce", {}), 100, 100)}, {1.4}));
   EXPECT_TRUE(find({lost(sound(0, "reduce", {}), 100, 100)}, {1e-4}));
