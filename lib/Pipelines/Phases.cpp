@@ -6,6 +6,7 @@
 #include "mpc/Autodiff/Passes.h"
 #include "mpc/Buffers/Passes.h"
 #include "mpc/Conversion/Passes.h"
+#include "mpc/Numerics/Trace/Passes.h"
 #include "mpc/Pipelines/Codegen.h"
 #include "mpc/Training/Passes.h"
 #include "mpc/Transforms/Passes.h"
@@ -76,6 +77,9 @@ static void addScaling(OpPassManager &manager) {
 }
 
 static void addFusion(OpPassManager &manager, const PipelineOptions &options) {
+  // Behind all that decides about numbers; before anything joins ops, whose results it reports.
+  if (options.numerics)
+    manager.addPass(createTraceNumerics());
   // After scaling, because it extends the optimizer steps that scaling predicates; before anything
   // that could move a weight's cast into the op that reads it.
   manager.addPass(createShadowWeights());

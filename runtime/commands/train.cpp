@@ -7,6 +7,8 @@
 #include "commands/training_data.h"
 #include "data/atomic_file.h"
 #include "mpc-rt/tuning.h"
+#include "reports/blame.h"
+#include "reports/step_reports.h"
 #include "training/epoch_log.h"
 #include "training/memory_plan.h"
 #include "training/moving_average.h"
@@ -16,6 +18,7 @@
 #include "training/weights.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <map>
@@ -194,9 +197,14 @@ private:
     };
     if (optimizer_.hasLossScale())
       callbacks_.push_back(std::make_unique<training::ScaleWatch>(
-          optimizer_, warn, [this](const std::vector<int64_t> &rows) {
-            return training::findOverflow(session_, data_.train, rows);
-          }));
+          optimizer_, warn, [this](const training::StepResult &step) { return diagnose(step); }));
+    if (!options_.numerics.empty()) {
+      Result<std::unique_ptr<reports::StepReports>> reports = reports::StepReports::open(
+          session_, data_.train, options_.numerics, options_.numericsEvery);
+      if (!reports)
+        return reports.failure();
+      callbacks_.push_back(std::move(*reports));
+    }
     if (options_.terminateOnNaN)
       callbacks_.push_back(std::make_unique<training::TerminateOnNaN>());
     // Before early stopping, so that its logs have the learning rate, as a list of callbacks would.
@@ -224,6 +232,18 @@ private:
     if (options_.json)
       callbacks_.push_back(std::make_unique<JsonOutput>(console_));
     return Status();
+  }
+
+  /// Blames a skipped step on a value, where the model can report them, else on a layer.
+  std::string diagnose(const training::StepResult &step) {
+    if (Result<std::unique_ptr<reports::TracedModel>> model =
+            reports::TracedModel::open(session_, /*trains=*/true)) {
+      Result<std::optional<reports::Blame>> blame =
+          reports::blameStep(session_, **model, data_.train, *step.indices, step.globalStep);
+      return blame && *blame ? reports::asText(*blame) : "";
+    }
+    return std::isfinite(step.loss) ? ""
+                                    : training::findOverflow(session_, data_.train, *step.indices);
   }
 
   Status beginCallbacks() {

@@ -126,6 +126,10 @@ TrainOptions trainOptions(Arguments &arguments) {
   options.jsonLog = arguments.text("json-log");
   options.tensorBoard = arguments.text("tensorboard");
   options.trace = arguments.text("trace");
+  options.numerics = arguments.text("numerics");
+  options.numericsEvery = arguments.integer("numerics-every", 100, 1, INT32_MAX);
+  if (arguments.has("numerics-every") && !arguments.has("numerics"))
+    arguments.fault("--numerics-every belongs to --numerics DIR; add it");
   options.classWeight = arguments.text("class-weight");
   options.terminateOnNaN = arguments.has("terminate-on-nan");
   options.json = arguments.has("json");

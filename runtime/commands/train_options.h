@@ -12,11 +12,11 @@ namespace mpc::commands {
 struct TrainOptions {
   training::SessionOptions session;
   std::string data, validationData, save, checkpoint, resume, csvLog, jsonLog, tensorBoard, trace,
-      classWeight;
+      classWeight, numerics;
   double validationSplit = 0;
   int64_t epochs = 1;
   int64_t batchSize = 0; // 0 = the compiled batch, else 32
-  int64_t steps = 0, saveEvery = 0, keep = 2;
+  int64_t steps = 0, saveEvery = 0, keep = 2, numericsEvery = 100;
   training::Shuffle shuffle = training::Shuffle::EachPass;
   bool terminateOnNaN = false, tune = false, memory = false, json = false, quiet = false;
   std::optional<training::EarlyStopOptions> earlyStop;

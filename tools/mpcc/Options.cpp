@@ -90,6 +90,9 @@ struct CommandLine {
                       "external, with --link=static embedded)"));
   MPC_OPTION(std::string, customLoop, "custom-loop", cl::init("on"), cl::value_desc("on|off"),
              cl::desc("Also compile the stages of a custom training loop (NAME_forward, …)"));
+  MPC_OPTION(
+      bool, numerics, "numerics",
+      cl::desc("Also compile what mpc-run numerics needs: entries that report their values"));
   MPC_OPTION(std::string, cache, "cache", cl::value_desc("DIR"),
              cl::desc("Where compiled functions are kept for the next time (default: the user's "
                       "cache folder); empty: nowhere"));
@@ -178,6 +181,9 @@ static void readCudaOptions(UsageErrors &errors, const CommandLine &line, Compil
     belongs(line.emit == "cuda", "--emit=cuda");
     belongs(line.noKernelSource, "--no-kernel-source");
   }
+  if (options.cuda && line.numerics)
+    errors.report("--numerics is not there yet for --target=cuda; leave --target out to look at "
+                  "the numbers on the CPU, which rounds in the same places");
   options.emitCuda = line.emit == "cuda";
   if (options.emitCuda && !line.compileTo.empty() && line.compileTo != "kernels")
     errors.report("--emit=cuda stops after the phase kernels; leave --compile-to out");
@@ -306,6 +312,7 @@ static void takeOptions(const CommandLine &line, CompileOptions &options) {
   options.pipeline.outputGuard = line.outputGuard == "on";
   options.pipeline.lossScale = line.lossScale;
   options.pipeline.customLoop = line.customLoop == "on";
+  options.pipeline.numerics = line.numerics;
   options.target = line.target;
   options.pipeline.biasGradientsInProducts = line.biasGradients == "products";
   options.mode = line.mode == "auto"    ? Mode::Auto

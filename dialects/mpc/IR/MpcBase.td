@@ -143,6 +143,12 @@ def Mpc_ExactOfConstants : NativeOpTrait<"ExactOfConstants"> {
   let cppNamespace = "::mpc";
 }
 
+/// Ops whose results have elements of their operands, and zeros: no arithmetic, nothing that could
+/// overflow.
+def Mpc_MovesElements : NativeOpTrait<"MovesElements"> {
+  let cppNamespace = "::mpc";
+}
+
 /// Ops that `mpc.every_step` may mark, since their vector-Jacobian products ask for it.
 def Mpc_KnowsEveryStep : NativeOpTrait<"KnowsEveryStep"> {
   let cppNamespace = "::mpc";

@@ -148,7 +148,7 @@ def Mpc_OneHotOp : Mpc_Op<"one_hot", [Pure, Mpc_Referenced]> {
 }
 
 class Mpc_MovementOp<string mnemonic, list<Trait> traits = [], Trait differentiable = Mpc_Differentiable>
-    : Mpc_Op<mnemonic, [Pure, Mpc_Precise, differentiable, Mpc_Referenced, Mpc_ExactOfConstants] # traits>;
+    : Mpc_Op<mnemonic, [Pure, Mpc_MovesElements, Mpc_Precise, differentiable, Mpc_Referenced, Mpc_ExactOfConstants] # traits>;
 
 def Mpc_BroadcastLikeOp : Mpc_MovementOp<"broadcast_like", [Mpc_Inferred], Mpc_CheapDifferentiable> {
   let summary = "repeat to the shape of another tensor";

@@ -27,6 +27,8 @@ struct PipelineOptions {
   /// `--bias-gradients=products`: sums of gradients of biases by the products that make the
   /// gradients of the weights; on the CPU always.
   bool biasGradientsInProducts = false;
+  /// `--numerics`: entries that report their values.
+  bool numerics = false;
   bool isOnDevice() const { return device == Device::cuda; }
 };
 

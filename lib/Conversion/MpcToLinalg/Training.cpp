@@ -2,6 +2,7 @@
 // The training step: gradient seed, finite test, loss-scale update, and the optimizer's one pass
 // over memory.
 #include "dialects/mpc/IR/Mpc.h"
+#include "dialects/mpcrt/IR/Mpcrt.h"
 #include "lib/Conversion/MpcToLinalg/Generic.h"
 #include "lib/Conversion/MpcToLinalg/Patterns.h"
 #include "lib/Conversion/MpcToLinalg/Scalar.h"
@@ -85,6 +86,20 @@ struct LowerAllFinite : OpConversionPattern<AllFiniteOp> {
   }
 };
 
+/// Reports stay as they are, in their place.
+struct LowerTrace : OpConversionPattern<TraceOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult matchAndRewrite(TraceOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    mpcrt::TraceOp::create(rewriter, op.getLoc(), adaptor.getValue(), adaptor.getBefore(),
+                           op.getDirectionAttr(), op.getSlotAttr(), op.getOpAttr(),
+                           op.getLayerAttr(), op.getSourcesAttr(), op.getScaledAttr());
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
 /// The loss-scale rule's arithmetic as ops.
 struct ValueArithmetic {
   OpBuilder &builder;
@@ -130,6 +145,6 @@ struct LowerLossScaleUpdate : OpConversionPattern<LossScaleUpdateOp> {
 } // namespace
 
 void mpc::populateTrainingPatterns(const TypeConverter &converter, RewritePatternSet &patterns) {
-  patterns.add<LowerAllFinite, LowerGradientSeed, LowerLossScaleUpdate, LowerVariableGradient>(
-      converter, patterns.getContext());
+  patterns.add<LowerAllFinite, LowerGradientSeed, LowerLossScaleUpdate, LowerTrace,
+               LowerVariableGradient>(converter, patterns.getContext());
 }

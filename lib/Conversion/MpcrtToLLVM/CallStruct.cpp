@@ -53,6 +53,7 @@ public:
   void write(mpcrt::ConvolveOp op);
   void write(mpcrt::AttendOp op);
   void write(mpcrt::AttendGradientOp op);
+  void write(mpcrt::TraceOp op);
 
   StackStruct fields;
   size_t minimum = 0;
@@ -134,11 +135,19 @@ void CallWriter::write(mpcrt::AttendGradientOp op) {
 }
 #undef FIELD
 
-Value mpc::storeCall(Emitter &emit, Block *prologue, mpcrt::ServiceCallOpInterface op, Value batch,
-                     Value kernel) {
+#define FIELD(name) MPC_C_FIELD(mpc_rt_trace_call_t, name)
+void CallWriter::write(mpcrt::TraceOp op) {
+  minimum = MPC_RT_TRACE_CALL_MINIMUM;
+  fields.set(FIELD(batch), batch);
+  set(FIELD(value), op.getValue());
+  set(FIELD(before), op.getBefore());
+}
+#undef FIELD
+
+Value mpc::storeCall(Emitter &emit, Block *prologue, Operation *op, Value batch, Value kernel) {
   CallWriter writer(emit, batch, kernel);
   llvm::TypeSwitch<Operation *>(op)
-      .Case<mpcrt::ContractOp, mpcrt::ConvolveOp, mpcrt::AttendOp, mpcrt::AttendGradientOp>(
-          [&](auto call) { writer.write(call); });
+      .Case<mpcrt::ContractOp, mpcrt::ConvolveOp, mpcrt::AttendOp, mpcrt::AttendGradientOp,
+            mpcrt::TraceOp>([&](auto call) { writer.write(call); });
   return writer.fields.store(emit, prologue, writer.minimum, /*startsWithSize=*/true);
 }
