@@ -49,8 +49,8 @@ enum class DataType : int32_t {
 };
 
 /// A constant tensor. `bytes` holds its elements in row-major order, little-endian, whichever field
-/// of the file they stood in; types of 4 and 2 bits stay packed, the first element lowest. It points
-/// into the model's storage or into a mapped file of external data.
+/// of the file they stood in; types of 4 and 2 bits stay packed, the first element lowest. It
+/// points into the model's storage or into a mapped file of external data.
 struct Tensor {
   std::string name;
   DataType type = DataType::Undefined;
