@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// One function per activation, and the table of their names. Where two operands tie, the operand
-// order of minimum and maximum decides who gets the gradient: as in TensorFlow's kernels.
+// The table of names, and what a layer's config says of an activation.
 #include "lib/Import/Keras/ActivationFunctions.h"
+#include "lib/Import/Common/BatchAxis.h"
 
 #include "lib/Import/Keras/LayerRegistry.h"
 
@@ -16,23 +16,13 @@ using B = ValueBuilder;
 Value linear(B &, Value x) { return x; }
 Value relu(B &b, Value x) { return b.make<ReluOp>(x); }
 
-/// A tie with 6 belongs to the constant: the gradient of relu6 is zero there.
-Value relu6(B &b, Value x) { return b.make<MinimumOp>(b.makeConstant(6.0), relu(b, x)); }
-
 Value leakyRelu(B &b, Value x) { return applyLeakyRelu(b, x, 0.2); }
 Value elu(B &b, Value x) { return applyElu(b, x, 1.0); }
-
-/// exp(x) - 1 as two roundings, as TensorFlow's elu and selu have it; the minimum keeps the branch
-/// that select drops finite, whose gradient would otherwise be 0 * inf.
-Value expMinusOne(B &b, Value x) {
-  Value negative = b.make<MinimumOp>(x, b.makeConstant(0.0));
-  return b.make<SubtractOp>(b.make<ExpOp>(negative), b.makeConstant(1.0));
-}
 
 Value selu(B &b, Value x) {
   const double scale = 1.0507009873554804934193349852946;
   const double scaleAlpha = 1.7580993408473768599402175208123;
-  Value negative = b.make<MultiplyOp>(expMinusOne(b, x), b.makeConstant(scaleAlpha));
+  Value negative = b.make<MultiplyOp>(applyExpMinusOne(b, x), b.makeConstant(scaleAlpha));
   Value positive = b.make<MultiplyOp>(x, b.makeConstant(scale));
   return b.makeSelect(b.makeCompare(ComparePredicate::LT, x, b.makeConstant(0.0)), negative,
                       positive);
@@ -56,7 +46,8 @@ Value softsign(B &b, Value x) {
 Value gelu(B &b, Value x) { return applyGelu(b, x, /*approximate=*/false); }
 
 Value hardSigmoid(B &b, Value x) {
-  return b.make<DivideOp>(relu6(b, b.make<AddOp>(x, b.makeConstant(3.0))), b.makeConstant(6.0));
+  return b.make<DivideOp>(applyRelu6(b, b.make<AddOp>(x, b.makeConstant(3.0))),
+                          b.makeConstant(6.0));
 }
 /// Keras 2: clip(0.2 x + 0.5, 0, 1), op for op as tf_keras/src/backend.py.
 Value hardSigmoidOfKeras2(B &b, Value x) {
@@ -91,7 +82,7 @@ Value sparseSigmoid(B &b, Value x) {
 // ---- Along the last axis ------------------------------------------------------------------------
 
 /// The last axis; nothing (and an error) when it is the batch.
-std::optional<int64_t> lastAxis(B &b, Value x) { return b.resolveAxis(-1, x); }
+std::optional<int64_t> lastAxis(B &b, Value x) { return resolveAxis(b, -1, x); }
 
 Value softmax(B &b, Value x) {
   std::optional<int64_t> axis = lastAxis(b, x);
@@ -132,7 +123,7 @@ constexpr Entry kActivations[] = {
     {"log_softmax", logSoftmax},
     {"mish", mish},
     {"relu", relu},
-    {"relu6", relu6},
+    {"relu6", applyRelu6},
     {"selu", selu},
     {"sigmoid", sigmoid},
     {"silu", silu},
@@ -156,147 +147,6 @@ constexpr Entry kActivationsOfKeras2[] = {
 };
 
 } // namespace
-
-/// max(x, 0) + alpha expm1(min(x, 0) / alpha)
-Value applyCelu(ValueBuilder &b, Value x, double alpha) {
-  Value zero = b.makeConstant(0.0), low = b.make<MinimumOp>(x, zero);
-  if (alpha != 1.0)
-    low = b.make<DivideOp>(low, b.makeConstant(alpha));
-  Value bent = b.make<Expm1Op>(low);
-  if (alpha != 1.0)
-    bent = b.make<MultiplyOp>(b.makeConstant(alpha), bent);
-  return b.make<AddOp>(b.make<MaximumOp>(x, zero), bent);
-}
-
-/// 0.5 x (1 + erf(x / sqrt 2)), or 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))).
-Value applyGelu(ValueBuilder &b, Value x, bool approximate) {
-  Value bent;
-  if (approximate) {
-    Value cube = b.make<MultiplyOp>(b.make<MultiplyOp>(x, x), x);
-    Value sum = b.make<AddOp>(x, b.make<MultiplyOp>(b.makeConstant(0.044715), cube));
-    bent = b.make<TanhOp>(b.make<MultiplyOp>(b.makeConstant(0.7978845608028654), sum));
-  } else {
-    bent = b.make<ErfOp>(b.make<DivideOp>(x, b.makeConstant(1.4142135623730951)));
-  }
-  Value sum = b.make<AddOp>(b.makeConstant(1.0), bent);
-  return b.make<MultiplyOp>(b.make<MultiplyOp>(b.makeConstant(0.5), x), sum);
-}
-
-Value applyHardShrink(ValueBuilder &b, Value x, double threshold) {
-  Value outside = b.makeCompare(ComparePredicate::GT, b.make<AbsOp>(x), b.makeConstant(threshold));
-  return b.makeSelect(outside, x, b.makeConstant(0.0));
-}
-
-Value applySoftShrink(ValueBuilder &b, Value x, double threshold) {
-  Value above = b.makeCompare(ComparePredicate::GT, x, b.makeConstant(threshold));
-  Value below = b.makeCompare(ComparePredicate::LT, x, b.makeConstant(-threshold));
-  Value rest =
-      b.makeSelect(below, b.make<AddOp>(x, b.makeConstant(threshold)), b.makeConstant(0.0));
-  return b.makeSelect(above, b.make<SubtractOp>(x, b.makeConstant(threshold)), rest);
-}
-
-/// (x + sqrt(x^2 + b)) / 2
-Value applySquareplus(ValueBuilder &b, Value x, double shift) {
-  Value root = b.make<SqrtOp>(b.make<AddOp>(b.make<MultiplyOp>(x, x), b.makeConstant(shift)));
-  return b.make<DivideOp>(b.make<AddOp>(x, root), b.makeConstant(2.0));
-}
-
-/// first half * sigmoid(second half)
-Value applyGlu(ValueBuilder &b, Value x, int64_t axis) {
-  const int64_t extent = b.shapeOf(x)[axis];
-  if (extent % 2 != 0)
-    return b.error("activation 'glu' splits an axis in halves, but it has " + llvm::Twine(extent) +
-                   " elements; give the layer an even number of units");
-  Value first = b.make<SliceOp>(x, axis, 0, extent / 2);
-  Value second = b.make<SliceOp>(x, axis, extent / 2, extent / 2);
-  return b.make<MultiplyOp>(first, sigmoid(b, second));
-}
-
-/// Sparsemax as Keras computes it: with z sorted in descending order, support = z - (cumsum(z) - 1)
-/// / rank > 0 and tau = (sum of the supported cumsums - 1) / count. The sum of cumsums (not the
-/// last one) is Keras's; results equal Keras's, not the paper's. There is no sort op: cumsum and
-/// rank of each element are sums over the elements that a stable descending sort puts at or before
-/// it.
-Value applySparsemax(ValueBuilder &b, Value x, int64_t axis) {
-  if (axis != b.rankOf(x) - 1)
-    return b.error("'sparsemax' along another axis than the last is not supported");
-  llvm::SmallVector<int64_t> rows(b.shapeOf(x)), columns(rows);
-  const int64_t extent = rows.back();
-  const int64_t limit = 1024; // extent^2 values per sample
-  if (extent > limit)
-    return b.error("activation 'sparsemax' over " + llvm::Twine(extent) + " elements; at most " +
-                   llvm::Twine(limit) + " are supported");
-  rows.push_back(1);
-  columns.insert(columns.end() - 1, 1);
-  llvm::SmallVector<bool> notAfter;
-  for (int64_t row = 0; row < extent; ++row)
-    for (int64_t column = 0; column < extent; ++column)
-      notAfter.push_back(column <= row);
-  auto maskType = mlir::RankedTensorType::get({extent, extent}, b.builder.getI1Type());
-  Value stable = b.make<ConstantOp>(
-      llvm::cast<mlir::ElementsAttr>(mlir::DenseElementsAttr::get(maskType, notAfter)));
-
-  Value self = b.makeReshape(x, rows), other = b.makeReshape(x, columns);
-  Value zero = b.makeConstant(0.0), one = b.makeConstant(1.0);
-  Value greater = b.makeCompare(ComparePredicate::GT, other, self);
-  Value tied = b.make<LogicalAndOp>(b.makeCompare(ComparePredicate::EQ, other, self), stable);
-  auto sumWhere = [&](Value value) {
-    Value kept = b.makeSelect(greater, value, b.makeSelect(tied, value, zero));
-    return b.make<ReduceOp>(ReduceKind::Sum, kept, llvm::ArrayRef<int64_t>{axis + 1}, false);
-  };
-  Value cumulative = sumWhere(other), rank = sumWhere(one);
-  Value bound = b.make<DivideOp>(b.make<SubtractOp>(cumulative, one), rank);
-  Value support = b.makeCompare(ComparePredicate::GT, b.make<SubtractOp>(x, bound), zero);
-  auto sumSupported = [&](Value value) {
-    return b.make<ReduceOp>(ReduceKind::Sum, b.makeSelect(support, value, zero),
-                            llvm::ArrayRef<int64_t>{axis}, true);
-  };
-  Value total = b.make<SubtractOp>(sumSupported(cumulative), one);
-  Value tau = b.make<DivideOp>(total, sumSupported(one));
-  return b.make<MaximumOp>(b.make<SubtractOp>(x, tau), zero);
-}
-
-Value applyLeakyRelu(ValueBuilder &b, Value x, double negativeSlope) {
-  Value positive = b.makeCompare(ComparePredicate::GT, x, b.makeConstant(0.0));
-  return b.makeSelect(positive, x, b.make<MultiplyOp>(x, b.makeConstant(negativeSlope)));
-}
-
-Value applyElu(ValueBuilder &b, Value x, double alpha) {
-  Value zero = b.makeConstant(0.0);
-  Value result = b.makeSelect(b.makeCompare(ComparePredicate::LT, x, zero), expMinusOne(b, x), x);
-  if (alpha == 1.0)
-    return result;
-  return b.makeSelect(b.makeCompare(ComparePredicate::GT, x, zero), result,
-                      b.make<MultiplyOp>(b.makeConstant(alpha), result));
-}
-
-Value applyRelu(ValueBuilder &b, Value x, double negativeSlope, std::optional<double> maxValue,
-                double threshold) {
-  Value negative;
-  if (negativeSlope != 0.0) {
-    if (!maxValue && threshold == 0.0)
-      return applyLeakyRelu(b, x, negativeSlope);
-    Value mirrored = b.make<NegateOp>(x);
-    if (threshold != 0.0)
-      mirrored = b.make<AddOp>(mirrored, b.makeConstant(threshold));
-    negative = relu(b, mirrored);
-  }
-  bool clip = maxValue.has_value();
-  if (threshold != 0.0) {
-    Value above = b.makeCompare(ComparePredicate::GT, x, b.makeConstant(threshold));
-    x = b.makeSelect(above, x, b.makeConstant(0.0));
-  } else if (maxValue == 6.0) {
-    x = relu6(b, x);
-    clip = false;
-  } else {
-    x = relu(b, x);
-  }
-  if (clip)
-    x = b.make<MaximumOp>(b.make<MinimumOp>(x, b.makeConstant(*maxValue)), b.makeConstant(0.0));
-  if (negative)
-    x = b.make<SubtractOp>(x, b.make<MultiplyOp>(b.makeConstant(negativeSlope), negative));
-  return x;
-}
 
 ActivationFn findActivation(llvm::StringRef name, KerasVersion version) {
   if (version.isKeras2())

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Calls of layers: a Sequential model as a chain, nested models inline, and the mpc.layer of one
 // call. FunctionalGraph.cpp has the order of calls.
+#include "lib/Import/Common/BatchAxis.h"
 #include "lib/Import/Keras/GraphImporter.h"
 
 #include "lib/Import/Keras/CompositeBuilder.h"
@@ -176,7 +177,7 @@ bool GraphImporter::emitLayer(const LayerConfig &layer, const Node *node, llvm::
   LayerBuilder lb(*this, layer, node, path, trainable, inputs, *block);
   Values results = {import(lb)};
   llvm::append_range(results, lb.laterOutputs);
-  const bool hasOutputs = lb.judgeResults(results);
+  const bool hasOutputs = judgeResults(lb, results);
   // Before masks pass on, which reads the keyword `mask`: a class without that argument refuses it.
   lb.reportUnreadArguments();
   mlir::StringAttr policy = policies.getName(layer, path);
@@ -277,7 +278,7 @@ bool GraphImporter::importOperation(const LayerConfig &layer, const Node &node,
                      layer, node, tensors);
   outputs = {findOperation(layer)(b)};
   llvm::append_range(outputs, b.furtherResults);
-  const bool hasOutputs = b.judgeResults(outputs);
+  const bool hasOutputs = judgeResults(b, outputs);
   if (b.hasFailed())
     report.error(path, b.getError());
   else if (!hasOutputs)

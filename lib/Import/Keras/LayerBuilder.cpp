@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "lib/Import/Keras/LayerBuilder.h"
 
+#include "lib/Import/Common/ScanBuilder.h"
 #include "lib/Import/Keras/Dtype.h"
 #include "lib/Import/Keras/GraphImporter.h"
-#include "lib/Import/Keras/ScanBuilder.h"
 
 #include "llvm/ADT/StringSwitch.h"
 

@@ -5,8 +5,8 @@
 #ifndef MPC_LIB_IMPORT_KERAS_LAYERBUILDER_H
 #define MPC_LIB_IMPORT_KERAS_LAYERBUILDER_H
 
+#include "lib/Import/Common/ValueBuilder.h"
 #include "lib/Import/Keras/Quantization/Quantization.h"
-#include "lib/Import/Keras/ValueBuilder.h"
 #include "lib/Import/Keras/VariableRequest.h"
 #include "mpc-rt/dtype.h"
 #include "mpc/Import/Keras/Config.h"
@@ -19,11 +19,13 @@
 #include <memory>
 #include <optional>
 
+namespace mpc {
+class ScanBuilder;
+}
+
 namespace mpc::keras {
 
 class GraphImporter;
-
-class ScanBuilder;
 
 class LayerBuilder : public ValueBuilder {
 public:

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "lib/Import/Keras/LayerTree.h"
 
+#include "lib/Import/Keras/Dtype.h"
 #include "lib/Import/Keras/LayerRegistry.h"
 #include "lib/Import/Keras/Operations/OperationBuilder.h"
+#include "mpc/Import/Keras/Weights.h"
 
 namespace mpc::keras {
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "lib/Import/Keras/ModelInputs.h"
 
+#include "lib/Import/Common/Shape.h"
 #include "lib/Import/Keras/Dtype.h"
 #include "lib/Import/Keras/Objects.h"
 #include "lib/Import/Keras/Padding.h"
-#include "lib/Import/Keras/Shape.h"
 
 #include "llvm/ADT/StringExtras.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "lib/Import/Keras/ModelWeights.h"
 
+#include "lib/Import/Common/Shape.h"
 #include "lib/Import/Keras/Legacy/ArchiveGroups.h"
-#include "lib/Import/Keras/Shape.h"
 #include "mpc/Import/Keras/InputError.h"
 
 #include "llvm/ADT/SetVector.h"

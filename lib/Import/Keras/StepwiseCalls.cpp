@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Calls of layers on every step of a sequence, as a scan in @forward.
+#include "lib/Import/Common/ScanBuilder.h"
 #include "lib/Import/Keras/GraphImporter.h"
-#include "lib/Import/Keras/ScanBuilder.h"
 
 namespace mpc::keras {
 

@@ -65,7 +65,7 @@ struct Extent {
   std::string symbol;
 };
 
-/// What a file says of a value's type. A sequence or an optional has `element`.
+/// The type of a value as the file says it. A sequence or an optional has `element`.
 struct Type {
   enum class Kind { Tensor, Sequence, Optional, Other } kind = Kind::Tensor;
   DataType type = DataType::Undefined;

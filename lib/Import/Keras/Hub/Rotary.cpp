@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // keras_hub/src/layers/modeling/rotary_embedding.py and alibi_bias.py: positions as rotations of
 // pairs of features, and as a slope on attention scores.
+#include "lib/Import/Common/BatchAxis.h"
 #include "lib/Import/Keras/Hub/Positions.h"
 #include "lib/Import/Keras/LayerRegistry.h"
 
@@ -139,8 +140,8 @@ Value importRotaryEmbedding(B &b) {
   if (!rotation)
     return {};
   Value x = given.front();
-  std::optional<int64_t> sequence = b.resolveAxis(rotation->sequenceAxis, x),
-                         features = b.resolveAxis(rotation->featureAxis, x);
+  std::optional<int64_t> sequence = resolveAxis(b, rotation->sequenceAxis, x),
+                         features = resolveAxis(b, rotation->featureAxis, x);
   if (!sequence || !features)
     return {};
   const int64_t width = b.shapeOf(x)[*features];

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // keras_hub/src/layers/modeling: TransformerEncoder, TransformerDecoder and FNetEncoder. Attention,
 // normalizations, dense layers and dropout are layers of their own.
-#include "lib/Import/Keras/DotProductAttention.h"
-#include "lib/Import/Keras/Fourier.h"
+#include "lib/Import/Common/DotProductAttention.h"
+#include "lib/Import/Common/Fourier.h"
+#include "lib/Import/Common/PositionMasks.h"
 #include "lib/Import/Keras/LayerRegistry.h"
-#include "lib/Import/Keras/PositionMasks.h"
 
 namespace mpc::keras {
 namespace {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // keras/src/layers/activations: ReLU, LeakyReLU, ELU, PReLU, Softmax.
+#include "lib/Import/Common/BatchAxis.h"
 #include "lib/Import/Keras/ActivationFunctions.h"
 #include "lib/Import/Keras/LayerRegistry.h"
 
@@ -83,7 +84,7 @@ Value importSoftmax(LayerBuilder &b) {
   if (axes.empty())
     b.error("'axis' of Softmax is an empty list");
   for (int64_t &axis : axes)
-    axis = b.resolveAxis(axis, x).value_or(0);
+    axis = resolveAxis(b, axis, x).value_or(0);
   if (b.hasFailed())
     return {};
   llvm::sort(axes);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // keras/src/layers/attention: Attention (Luong) and AdditiveAttention (Bahdanau).
-#include "lib/Import/Keras/DotProductAttention.h"
+#include "lib/Import/Common/DotProductAttention.h"
+#include "lib/Import/Common/PositionMasks.h"
 #include "lib/Import/Keras/LayerRegistry.h"
-#include "lib/Import/Keras/PositionMasks.h"
 
 namespace mpc::keras {
 namespace {

@@ -7,9 +7,9 @@
 // unrolled, and eagerly.)
 #include "lib/Import/Keras/Layers/CellPolicies.h"
 
+#include "lib/Import/Common/ScanBuilder.h"
 #include "lib/Import/Keras/GraphImporter.h"
 #include "lib/Import/Keras/Layers/RecurrentStates.h"
-#include "lib/Import/Keras/ScanBuilder.h"
 
 namespace mpc::keras {
 namespace {

@@ -3,7 +3,7 @@
 #ifndef MPC_LIB_IMPORT_KERAS_LAYERS_COLOURS_H
 #define MPC_LIB_IMPORT_KERAS_LAYERS_COLOURS_H
 
-#include "lib/Import/Keras/ValueBuilder.h"
+#include "lib/Import/Common/ValueBuilder.h"
 
 #include <array>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // keras/src/layers/core: Dense, Activation, Identity, Masking.
+#include "lib/Import/Common/BatchAxis.h"
 #include "lib/Import/Keras/ActivationFunctions.h"
 #include "lib/Import/Keras/LayerRegistry.h"
 #include "lib/Import/Keras/Quantization/QuantizedKernel.h"
@@ -14,7 +15,7 @@ Value importDense(LayerBuilder &b) {
   Value x = b.getFloatInput(/*castIntegers=*/true);
   if (!x)
     return {};
-  std::optional<int64_t> axis = b.resolveAxis(-1, x);
+  std::optional<int64_t> axis = resolveAxis(b, -1, x);
   const int64_t units = b.getInteger("units", 0);
   if (units <= 0)
     b.error("'units' must be a positive integer");

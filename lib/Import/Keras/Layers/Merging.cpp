@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // keras/src/layers/merging: Add, Subtract, Multiply, Average, Maximum, Minimum, Concatenate, Dot.
+#include "lib/Import/Common/BatchAxis.h"
 #include "lib/Import/Keras/LayerRegistry.h"
 
 namespace mpc::keras {
@@ -131,7 +132,7 @@ Value importConcatenate(LayerBuilder &b) {
   llvm::ArrayRef<Value> values = b.getInputs();
   if (values.empty())
     return b.error("Concatenate needs a list of at least one input");
-  std::optional<int64_t> axis = b.resolveAxis(b.getInteger("axis", -1), values.front());
+  std::optional<int64_t> axis = resolveAxis(b, b.getInteger("axis", -1), values.front());
   if (!axis)
     return {};
   llvm::SmallVector<int64_t> expected(b.shapeOf(values.front()));
@@ -171,7 +172,7 @@ Value importDot(LayerBuilder &b) {
       return b.error("Dot of integer tensors is not supported; give the model floating inputs");
     if (b.rankOf(value) < 2)
       return b.error("Dot takes inputs of at least 2 dimensions");
-    axis = b.resolveAxis(axis, value).value_or(0);
+    axis = resolveAxis(b, axis, value).value_or(0);
   }
   if (b.hasFailed())
     return {};

@@ -2,10 +2,10 @@
 // keras/src/layers/attention: MultiHeadAttention and GroupedQueryAttention; KerasHub's
 // CachedMultiHeadAttention. Projections, softmax, dropout and output are layers of their own;
 // between them the code computes in their dtypes.
+#include "lib/Import/Common/DotProductAttention.h"
+#include "lib/Import/Common/PositionMasks.h"
 #include "lib/Import/Keras/CompositeBuilder.h"
-#include "lib/Import/Keras/DotProductAttention.h"
 #include "lib/Import/Keras/LayerRegistry.h"
-#include "lib/Import/Keras/PositionMasks.h"
 
 #include <cmath>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // keras/src/layers/normalization: BatchNormalization, LayerNormalization, GroupNormalization,
 // RMSNormalization, UnitNormalization. All compute in float32 or wider, in Keras's order of ops.
+#include "lib/Import/Common/BatchAxis.h"
 #include "lib/Import/Keras/LayerRegistry.h"
 
 #include <cmath>
@@ -201,7 +202,7 @@ Value importBatchNormalization(B &b) {
       return b.error("renorm beside virtual_batch_size is not supported; build the layer with one "
                      "of them and give it these weights");
   }
-  std::optional<int64_t> axis = b.resolveAxis(configured, x);
+  std::optional<int64_t> axis = resolveAxis(b, configured, x);
   const double momentum = b.getNumber("momentum", 0.99), epsilon = b.getNumber("epsilon", 1e-3);
   if (!axis || b.hasFailed())
     return {};
@@ -305,7 +306,7 @@ struct NormalizedAxes {
     llvm::sort(written);
     result.broadcast.assign(b.rankOf(x), 1);
     for (int64_t axis : written) {
-      std::optional<int64_t> resolved = b.resolveAxis(axis, x);
+      std::optional<int64_t> resolved = resolveAxis(b, axis, x);
       if (!resolved)
         return std::nullopt;
       if (llvm::is_contained(result.axes, *resolved)) {
@@ -388,7 +389,7 @@ Value importGroupNormalization(B &b) {
   b.setAutocast(LayerBuilder::Autocast::KeepsTypes);
   Value x = b.getInput();
   std::optional<int64_t> axis =
-      x ? b.resolveAxis(b.getInteger("axis", -1), x) : std::optional<int64_t>();
+      x ? resolveAxis(b, b.getInteger("axis", -1), x) : std::optional<int64_t>();
   int64_t groups = b.getInteger("groups", 32);
   const double epsilon = b.getNumber("epsilon", 1e-3);
   if (!axis || b.hasFailed())

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // keras/src/layers/preprocessing: Normalization, Rescaling.
+#include "lib/Import/Common/BatchAxis.h"
 #include "lib/Import/Keras/ArrayLiteral.h"
 #include "lib/Import/Keras/LayerRegistry.h"
 #include "llvm/ADT/StringExtras.h"
@@ -112,7 +113,7 @@ Value importNormalization(LayerBuilder &b) {
   else
     written.push_back(-1);
   for (int64_t axis : written)
-    kept.push_back(b.resolveAxis(axis, x).value_or(0));
+    kept.push_back(resolveAxis(b, axis, x).value_or(0));
   llvm::sort(kept);
   if (b.hasFailed())
     return {};

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // keras/src/layers/rnn: SimpleRNN, LSTM, GRU, ConvLSTM, RNN of any cells. The projection of all
 // steps' inputs is one contraction in front of the scan; a step rounds where Keras's cell does.
+#include "lib/Import/Common/ScanBuilder.h"
 #include "lib/Import/Keras/LayerRegistry.h"
 #include "lib/Import/Keras/Layers/CellPolicies.h"
 #include "lib/Import/Keras/Layers/RecurrentStates.h"
 #include "lib/Import/Keras/Legacy/Layers.h"
-#include "lib/Import/Keras/ScanBuilder.h"
 
 namespace mpc::keras {
 namespace {

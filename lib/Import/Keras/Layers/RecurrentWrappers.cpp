@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // keras/src/layers/rnn: Bidirectional, TimeDistributed.
+#include "lib/Import/Common/ScanBuilder.h"
 #include "lib/Import/Keras/Dtype.h"
 #include "lib/Import/Keras/GraphImporter.h"
 #include "lib/Import/Keras/LayerRegistry.h"
-#include "lib/Import/Keras/ScanBuilder.h"
 
 namespace mpc::keras {
 namespace {

@@ -4,7 +4,7 @@
 // (Resizing, CenterCrop).
 #include "lib/Import/Keras/Layers/Resampling.h"
 
-#include "lib/Import/Keras/Interpolation.h"
+#include "lib/Import/Common/Interpolation.h"
 #include "lib/Import/Keras/LayerRegistry.h"
 
 #include <numeric>

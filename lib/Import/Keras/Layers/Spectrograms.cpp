@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // keras/src/layers/preprocessing: STFTSpectrogram, whose kernels are weights, and MelSpectrogram,
 // which has none (docs/decisions/0052).
-#include "lib/Import/Keras/Fourier.h"
+#include "lib/Import/Common/Fourier.h"
 #include "lib/Import/Keras/LayerRegistry.h"
 #include "lib/Import/Keras/Layers/Spatial.h"
 #include "mpc-rt/executable.h"

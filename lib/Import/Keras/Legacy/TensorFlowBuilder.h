@@ -7,7 +7,7 @@
 
 #include "lib/Import/Keras/Legacy/SymbolicIntegers.h"
 
-#include "lib/Import/Keras/ValueBuilder.h"
+#include "lib/Import/Common/ValueBuilder.h"
 #include "mpc/Import/Keras/Config.h"
 
 namespace mpc::keras {

@@ -3,6 +3,7 @@
 // variables nor masks, and their policy casts nothing (tf_keras/src/layers/core/tf_op_layer.py sets
 // autocast=False).
 #include "lib/Import/Keras/Legacy/TensorFlowImport.h"
+#include "lib/Import/Common/BatchAxis.h"
 
 #include "lib/Import/Keras/Legacy/TensorFlowBuilder.h"
 #include "lib/Import/Keras/Legacy/TensorFlowGraphOps.h"
@@ -150,7 +151,7 @@ bool importTensorFlow(GraphImporter &importer, const LayerConfig &layer, const N
     for (Value output : outputs)
       if (output)
         importer.forward.symbolicIntegers.setTimesBatch(output, *times);
-  const bool hasOutputs = !b.hasFailed() && b.judgeResults(outputs);
+  const bool hasOutputs = !b.hasFailed() && judgeResults(b, outputs);
   if (b.hasFailed())
     importer.report.error(path, "TensorFlow operation " + recorded.name + ": " + b.getError());
   else if (!hasOutputs)

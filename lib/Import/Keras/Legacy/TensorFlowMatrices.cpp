@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // TensorFlow's products and functions of matrices.
+#include "lib/Import/Common/PositionMasks.h"
 #include "lib/Import/Keras/Legacy/TensorFlowBuilder.h"
-#include "lib/Import/Keras/PositionMasks.h"
 
 namespace mpc::keras {
 namespace {

@@ -2,7 +2,7 @@
 // tf.image.resize, and how TensorFlow 1 places the elements.
 #include "lib/Import/Keras/Legacy/TensorFlowBuilder.h"
 
-#include "lib/Import/Keras/Interpolation.h"
+#include "lib/Import/Common/Interpolation.h"
 
 #include <cmath>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Complex numbers, which keras.ops takes and returns as pairs of real tensors: Fourier transforms
 // along the last axes (docs/decisions/0052), and what real numbers are as complex ones.
-#include "lib/Import/Keras/Fourier.h"
+#include "lib/Import/Common/Fourier.h"
 #include "lib/Import/Keras/Operations/OperationBuilder.h"
 
 namespace mpc::keras {

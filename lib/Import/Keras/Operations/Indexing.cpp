@@ -2,8 +2,8 @@
 // Operations that pick elements: subscripts, slices, take, one_hot, triangles.
 #include "lib/Import/Keras/Operations/OperationBuilder.h"
 
+#include "lib/Import/Common/PositionMasks.h"
 #include "lib/Import/Keras/Dtype.h"
-#include "lib/Import/Keras/PositionMasks.h"
 
 namespace mpc::keras {
 namespace {

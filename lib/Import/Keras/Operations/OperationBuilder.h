@@ -9,7 +9,7 @@
 #ifndef MPC_LIB_IMPORT_KERAS_OPERATIONS_OPERATIONBUILDER_H
 #define MPC_LIB_IMPORT_KERAS_OPERATIONS_OPERATIONBUILDER_H
 
-#include "lib/Import/Keras/ValueBuilder.h"
+#include "lib/Import/Common/ValueBuilder.h"
 #include "mpc/Import/Keras/Config.h"
 
 namespace mpc::keras {

@@ -2,7 +2,7 @@
 // Operations that are contractions: matmul, einsum, dot, tensordot, attention.
 #include "lib/Import/Keras/Operations/OperationBuilder.h"
 
-#include "lib/Import/Keras/DotProductAttention.h"
+#include "lib/Import/Common/DotProductAttention.h"
 
 #include <cmath>
 

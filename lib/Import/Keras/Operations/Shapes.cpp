@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Operations that change shapes: reshape, transpose, join, repeat. The batch stays first.
+#include "lib/Import/Common/BatchAxis.h"
 #include "lib/Import/Keras/Operations/OperationBuilder.h"
 
 namespace mpc::keras {
@@ -355,7 +356,7 @@ Value roll(B &b) {
   if (shifts->size() != axes->size())
     return b.error("'Roll' has other numbers of shifts and axes");
   for (auto [shift, written] : llvm::zip_equal(*shifts, *axes)) {
-    std::optional<int64_t> axis = b.resolveAxis(written, x);
+    std::optional<int64_t> axis = resolveAxis(b, written, x);
     if (!axis)
       return {};
     const int64_t extent = b.shapeOf(x)[*axis];

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Operands are contracted from the left, two at a time: labels that nobody needs any more are
 // summed, the others stay, and the last step puts them into the order of the result.
-#include "lib/Import/Keras/Einsum.h"
+#include "lib/Import/Common/Einsum.h"
 
 #include "dialects/mpc/IR/SumOfProducts.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Errc.h"
 
-namespace mpc::keras {
+namespace mpc {
 
 using mlir::Value;
 
@@ -238,4 +238,4 @@ llvm::Expected<Value> Einsum::build(mlir::OpBuilder &builder, mlir::Location loc
   return total.value;
 }
 
-} // namespace mpc::keras
+} // namespace mpc

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Discrete Fourier transforms as products with constant matrices (docs/decisions/0052).
-#ifndef MPC_LIB_IMPORT_KERAS_FOURIER_H
-#define MPC_LIB_IMPORT_KERAS_FOURIER_H
+#ifndef MPC_LIB_IMPORT_COMMON_FOURIER_H
+#define MPC_LIB_IMPORT_COMMON_FOURIER_H
 
-#include "lib/Import/Keras/ValueBuilder.h"
+#include "lib/Import/Common/ValueBuilder.h"
 
-namespace mpc::keras {
+namespace mpc {
 
 /// Real and imaginary parts; null after an error.
 struct Spectrum {
@@ -50,6 +50,6 @@ private:
   llvm::SmallVector<double> weights() const;
 };
 
-} // namespace mpc::keras
+} // namespace mpc
 
 #endif

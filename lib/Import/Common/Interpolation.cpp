@@ -2,13 +2,13 @@
 // tensorflow/core/kernels/image: resize_nearest_neighbor_op, resize_bilinear_op, resize_bicubic_op,
 // resize_area_op and scale_and_translate_op, with half-pixel centres, as tf.image.resize calls
 // them.
-#include "lib/Import/Keras/Interpolation.h"
+#include "lib/Import/Common/Interpolation.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-namespace mpc::keras {
+namespace mpc {
 namespace {
 
 using Weights = llvm::SmallVector<std::pair<int64_t, float>>; // of one place
@@ -218,4 +218,4 @@ std::optional<ResampleTable> interpolate(llvm::StringRef interpolation, bool ant
   return tableOf(axis, weights);
 }
 
-} // namespace mpc::keras
+} // namespace mpc

@@ -1,49 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // How importers of layers and of recorded operations make mpc ops.
-#ifndef MPC_LIB_IMPORT_KERAS_VALUEBUILDER_H
-#define MPC_LIB_IMPORT_KERAS_VALUEBUILDER_H
+#ifndef MPC_LIB_IMPORT_COMMON_VALUEBUILDER_H
+#define MPC_LIB_IMPORT_COMMON_VALUEBUILDER_H
 
-#include "dialects/mpc/IR/Mpc.h"
+#include "lib/Import/Common/ConstantBuilder.h"
 
 #include "llvm/ADT/Twine.h"
 
 #include <optional>
 
-namespace mpc::keras {
+namespace mpc {
 
-class ValueBuilder {
+class ValueBuilder : public ConstantBuilder {
 public:
-  ValueBuilder(mlir::OpBuilder builder, mlir::Location location)
-      : builder(builder), location(location) {}
+  using ConstantBuilder::ConstantBuilder;
   virtual ~ValueBuilder() = default;
 
   /// Reports what is wrong with what is being imported; returns null.
   virtual mlir::Value error(const llvm::Twine &message) = 0;
 
-  /// Whether layers can take these results of a layer or an operation: none is null. One that has
-  /// no elements, or the batch in another place than the first, is an error.
-  bool judgeResults(llvm::ArrayRef<mlir::Value> results);
-
   static llvm::ArrayRef<int64_t> shapeOf(mlir::Value value) {
     return tensorTypeOf(value).getShape();
   }
   static int64_t rankOf(mlir::Value value) { return int64_t(shapeOf(value).size()); }
-  /// `axis` counted from the front; an error (and nothing) outside the rank, or for the batch.
-  std::optional<int64_t> resolveAxis(int64_t axis, mlir::Value value);
 
-  template <typename Op, typename... Arguments> mlir::Value make(Arguments &&...arguments) {
-    return Op::create(builder, location, std::forward<Arguments>(arguments)...)->getResult(0);
-  }
-  mlir::Value makeConstant(double value);
-  /// A floating constant of this shape.
-  mlir::Value makeConstant(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<double> values);
-  /// A scalar of any element type; a floating one is weak.
-  mlir::Value makeScalar(mlir::Type elementType, double value);
-  /// A scalar of an integer type, whose lowest bits `value` has.
-  mlir::Value makeInteger(mlir::Type elementType, int64_t value);
-  /// An int32 constant of this shape.
-  mlir::Value makeIndices(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> values);
-  mlir::Value makeMask(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<bool> values);
   mlir::Value makeCompare(ComparePredicate predicate, mlir::Value lhs, mlir::Value rhs) {
     return make<CompareOp>(predicate, lhs, rhs);
   }
@@ -57,8 +37,6 @@ public:
   mlir::Value makeNot(mlir::Value condition);
   /// Either of two masks, which broadcast.
   mlir::Value makeOr(mlir::Value lhs, mlir::Value rhs) { return makeSelect(lhs, lhs, rhs); }
-  /// A scalar zero (false) of any element type.
-  mlir::Value makeZero(mlir::Type elementType) { return makeScalar(elementType, 0); }
   /// True where the value is not zero; i1 stays.
   mlir::Value makeBool(mlir::Value value);
   /// `value` in what Keras promotes the dtypes of `like` to; with `wide` at least float32.
@@ -81,11 +59,8 @@ public:
   mlir::Value makeUnitNorm(mlir::Value value, llvm::ArrayRef<int64_t> axes, double epsilon);
   /// exp(x - logsumexp(x)) over several axes, softmax over one.
   mlir::Value makeSoftmax(mlir::Value value, llvm::ArrayRef<int64_t> axes);
-
-  mlir::OpBuilder builder;
-  mlir::Location location;
 };
 
-} // namespace mpc::keras
+} // namespace mpc
 
 #endif

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The body of an mpc.scan as importers write it: ops may use any value in front of the scan; what
 // they use becomes a capture at the end.
-#ifndef MPC_LIB_IMPORT_KERAS_SCANBUILDER_H
-#define MPC_LIB_IMPORT_KERAS_SCANBUILDER_H
+#ifndef MPC_LIB_IMPORT_COMMON_SCANBUILDER_H
+#define MPC_LIB_IMPORT_COMMON_SCANBUILDER_H
 
-#include "lib/Import/Keras/LayerBuilder.h"
+#include "dialects/mpc/IR/Mpc.h"
 
-namespace mpc::keras {
+namespace mpc {
 
 class ScanBuilder {
 public:
@@ -51,6 +51,6 @@ private:
 /// the variables anew.
 void importForEveryStep(mlir::Block &block, llvm::function_ref<void()> import);
 
-} // namespace mpc::keras
+} // namespace mpc
 
 #endif

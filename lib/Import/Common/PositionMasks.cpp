@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "lib/Import/Keras/PositionMasks.h"
+#include "lib/Import/Common/PositionMasks.h"
 #include <algorithm>
 #include <numeric>
 
-namespace mpc::keras {
+namespace mpc {
 
 using mlir::Value;
 
@@ -36,4 +36,4 @@ Value makeWindowMask(ValueBuilder &b, int64_t targets, int64_t sources, int64_t 
                        b.makeIndices({1, 1, 1}, {bound}));
 }
 
-} // namespace mpc::keras
+} // namespace mpc

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The interpolations of keras.ops.image.resize as tables for mpc.resample.
-#ifndef MPC_LIB_IMPORT_KERAS_INTERPOLATION_H
-#define MPC_LIB_IMPORT_KERAS_INTERPOLATION_H
+#ifndef MPC_LIB_IMPORT_COMMON_INTERPOLATION_H
+#define MPC_LIB_IMPORT_COMMON_INTERPOLATION_H
 
 #include "dialects/mpc/IR/Window.h"
 
@@ -9,7 +9,7 @@
 
 #include <optional>
 
-namespace mpc::keras {
+namespace mpc {
 
 /// How `places` places along `axis` come from `extent` elements; nothing for a name that
 /// tf.image.resize does not have. Weights are TensorFlow's, computed in float32 as its kernels do.
@@ -24,6 +24,6 @@ ResampleTable interpolateAsVersion1(bool isNearest, bool alignsCorners, int64_t 
 /// Each of `extent` elements `times` times.
 ResampleTable repeatElements(int64_t axis, int64_t extent, int64_t times);
 
-} // namespace mpc::keras
+} // namespace mpc
 
 #endif

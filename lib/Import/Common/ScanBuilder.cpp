@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "lib/Import/Keras/ScanBuilder.h"
+#include "lib/Import/Common/ScanBuilder.h"
 
-namespace mpc::keras {
+namespace mpc {
 
 using mlir::Value;
 
@@ -86,4 +86,4 @@ void importForEveryStep(mlir::Block &block, llvm::function_ref<void()> import) {
       op.setAttr(MpcDialect::kEveryStepAttr, mlir::UnitAttr::get(op.getContext()));
 }
 
-} // namespace mpc::keras
+} // namespace mpc

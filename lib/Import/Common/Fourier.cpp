@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "lib/Import/Keras/Fourier.h"
+#include "lib/Import/Common/Fourier.h"
 
 #include "llvm/Support/MathExtras.h"
 
 #include <cmath>
 #include <numeric>
 
-namespace mpc::keras {
+namespace mpc {
 namespace {
 
 using mlir::Value;
@@ -327,4 +327,4 @@ Value ShortTimeFourier::invert(ValueBuilder &b, const Spectrum &x,
   return b.make<ResampleOp>(b.makeReshape(frames, shape), llvm::ArrayRef(table));
 }
 
-} // namespace mpc::keras
+} // namespace mpc

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "lib/Import/Keras/DotProductAttention.h"
-#include "lib/Import/Keras/PositionMasks.h"
+#include "lib/Import/Common/DotProductAttention.h"
+#include "lib/Import/Common/PositionMasks.h"
 
-namespace mpc::keras {
+namespace mpc {
 
 using mlir::Value;
 
@@ -56,4 +56,4 @@ Value DotProductAttention::build(ValueBuilder &b) const {
   return b.makeEinsum("bnts,bsnh->btnh", {probabilities, v});
 }
 
-} // namespace mpc::keras
+} // namespace mpc

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Einstein summation as contractions, for EinsumDense, attention, Dot and keras.ops.einsum.
-#ifndef MPC_LIB_IMPORT_KERAS_EINSUM_H
-#define MPC_LIB_IMPORT_KERAS_EINSUM_H
+#ifndef MPC_LIB_IMPORT_COMMON_EINSUM_H
+#define MPC_LIB_IMPORT_COMMON_EINSUM_H
 
 #include "dialects/mpc/IR/Mpc.h"
 
 #include "llvm/Support/Error.h"
 
-namespace mpc::keras {
+namespace mpc {
 
 /// A label of each dimension: the letter, or a number below 'A' for a dimension of an ellipsis.
 using EinsumLabels = llvm::SmallVector<char>;
@@ -26,6 +26,6 @@ struct Einsum {
                                     llvm::ArrayRef<mlir::Value> values) const;
 };
 
-} // namespace mpc::keras
+} // namespace mpc
 
 #endif

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The computation that attention layers and keras.ops.dot_product_attention share.
-#ifndef MPC_LIB_IMPORT_KERAS_DOTPRODUCTATTENTION_H
-#define MPC_LIB_IMPORT_KERAS_DOTPRODUCTATTENTION_H
+#ifndef MPC_LIB_IMPORT_COMMON_DOTPRODUCTATTENTION_H
+#define MPC_LIB_IMPORT_COMMON_DOTPRODUCTATTENTION_H
 
-#include "lib/Import/Keras/ValueBuilder.h"
+#include "lib/Import/Common/ValueBuilder.h"
 
-namespace mpc::keras {
+namespace mpc {
 
 struct DotProductAttention {
   mlir::Value query, key, value; ///< [batch, places, heads, width]
@@ -25,6 +25,6 @@ mlir::Value makeAnd(ValueBuilder &b, mlir::Value lhs, mlir::Value rhs);
 /// `value` with each head of dimension 2 repeated `times` times in place.
 mlir::Value repeatHeads(ValueBuilder &b, mlir::Value value, int64_t times);
 
-} // namespace mpc::keras
+} // namespace mpc
 
 #endif
