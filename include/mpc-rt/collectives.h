@@ -9,6 +9,7 @@
 #define MPC_RT_COLLECTIVES_H
 
 #include "mpc-rt/dtype.h"
+#include "mpc-rt/model.h"
 #include "mpc-rt/status.h"
 
 #include <stddef.h>
@@ -62,6 +63,12 @@ MPC_RT_API mpc_rt_status_t mpc_rt_communicator_broadcast(mpc_rt_communicator_t *
                                                          void *data, size_t bytes, uint32_t root);
 /* Returns when every rank has called it. */
 MPC_RT_API mpc_rt_status_t mpc_rt_communicator_barrier(mpc_rt_communicator_t *communicator);
+
+/* From now on the entries of `context`, of a model that was compiled with --distributed, compute
+ * with the samples of all ranks: each rank calls the same entry, with samples of its own. Null:
+ * with its own alone. The communicator must outlive the context's last run. */
+MPC_RT_API mpc_rt_status_t mpc_rt_context_set_communicator(mpc_rt_context_t *context,
+                                                           mpc_rt_communicator_t *communicator);
 
 /* Ends every rank of the job with this exit status. Returns where there is one rank only. */
 MPC_RT_API void mpc_rt_communicator_abort(mpc_rt_communicator_t *communicator, int32_t code);

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/collectives/communicator.h"
 
+#include "runtime/base/dtype.h"
 #include "runtime/base/status.h"
+
+#include <algorithm>
 
 namespace mpc::rt {
 
@@ -15,9 +18,9 @@ Communicator::~Communicator() {
     worker.join();
 }
 
-uint64_t Communicator::start(Reduction reduction, void *data, size_t count) {
+uint64_t Communicator::start(Reduction reduction, std::vector<Array> arrays) {
   std::unique_lock<std::mutex> lock(mutex);
-  jobs.push_back({reduction, data, count});
+  jobs.push_back({reduction, std::move(arrays)});
   const uint64_t number = ++started;
   if (size() == 1 || transport->mustStayOnOneThread())
     return number;
@@ -35,7 +38,7 @@ mpc_rt_status_t Communicator::wait(uint64_t number) {
     return report();
   }
   while (finished < number) {
-    const Job job = jobs.front();
+    const Job job = std::move(jobs.front());
     jobs.pop_front();
     lock.unlock();
     finish(job);
@@ -51,7 +54,7 @@ void Communicator::work() {
     changed.wait(lock, [&] { return closing || !jobs.empty(); });
     if (jobs.empty())
       return;
-    const Job job = jobs.front();
+    const Job job = std::move(jobs.front());
     jobs.pop_front();
     lock.unlock();
     finish(job);
@@ -61,15 +64,38 @@ void Communicator::work() {
   }
 }
 
-void Communicator::finish(const Job &job) {
-  if (failure != MPC_RT_OK)
-    return;
-  const mpc_rt_status_t status = guard("all_reduce", [&] {
-    const size_t bytes = allReduceScratch(*transport, job.reduction, job.count);
+mpc_rt_status_t Communicator::reduce(const Job &job) {
+  auto allReduceOf = [&](void *data, size_t count) {
+    const size_t bytes = allReduceScratch(*transport, job.reduction, count);
     if (scratch.size() < bytes)
       scratch.resize(bytes);
-    return rt::allReduce(*transport, job.reduction, job.data, job.count, scratch.data());
-  });
+    return rt::allReduce(*transport, job.reduction, data, count, scratch.data());
+  };
+  if (job.arrays.size() == 1)
+    return allReduceOf(job.arrays[0].data, job.arrays[0].count);
+  const size_t element = dtypeSize(job.reduction.dtype);
+  size_t count = 0;
+  for (const Array &array : job.arrays)
+    count += array.count;
+  if (packed.size() < count * element)
+    packed.resize(count * element);
+  char *at = packed.data();
+  for (const Array &array : job.arrays)
+    at = std::copy_n(static_cast<const char *>(array.data), array.count * element, at);
+  if (auto status = allReduceOf(packed.data(), count))
+    return status;
+  at = packed.data();
+  for (const Array &array : job.arrays) {
+    std::copy_n(at, array.count * element, static_cast<char *>(array.data));
+    at += array.count * element;
+  }
+  return MPC_RT_OK;
+}
+
+void Communicator::finish(const Job &job) {
+  if (failure != MPC_RT_OK || size() == 1)
+    return;
+  const mpc_rt_status_t status = guard("all_reduce", [&] { return reduce(job); });
   if (status == MPC_RT_OK)
     return;
   // The thread's message dies with it; who waits reports it.
@@ -85,7 +111,7 @@ mpc_rt_status_t Communicator::report() {
 }
 
 mpc_rt_status_t Communicator::allReduce(Reduction reduction, void *data, size_t count) {
-  return wait(start(reduction, data, count));
+  return wait(start(reduction, {{data, count}}));
 }
 
 mpc_rt_status_t Communicator::broadcast(void *data, size_t bytes, unsigned root) {

@@ -18,6 +18,12 @@
 
 namespace mpc::rt {
 
+// Elements somewhere in memory.
+struct Array {
+  void *data;
+  size_t count;
+};
+
 class Communicator {
 public:
   explicit Communicator(std::unique_ptr<Transport> transport) : transport(std::move(transport)) {}
@@ -29,9 +35,10 @@ public:
   unsigned size() const { return transport->size(); }
   const char *name() const { return transport->name(); }
 
-  // Begins an allReduce of `data`, which belongs to the communicator until wait() of the number
-  // that this returns. Where the transport stays on one thread, wait() does all of it.
-  uint64_t start(Reduction reduction, void *data, size_t count);
+  // Begins an allReduce of the arrays, which go in one message and belong to the communicator until
+  // wait() of the number that this returns. Where the transport stays on one thread, wait() does
+  // all of it.
+  uint64_t start(Reduction reduction, std::vector<Array> arrays);
   // Returns when that reduction and all before it are over.
   mpc_rt_status_t wait(uint64_t started);
   // Both.
@@ -42,11 +49,11 @@ public:
 private:
   struct Job {
     Reduction reduction;
-    void *data;
-    size_t count;
+    std::vector<Array> arrays;
   };
   void work();
   void finish(const Job &job);
+  mpc_rt_status_t reduce(const Job &job);
   mpc_rt_status_t report();
 
   const std::unique_ptr<Transport> transport;
@@ -57,7 +64,7 @@ private:
   bool closing = false;
   mpc_rt_status_t failure = MPC_RT_OK; // the first one, after which nothing is done
   std::string problem;
-  std::vector<char> scratch;
+  std::vector<char> packed, scratch;
   std::thread worker;
 };
 

@@ -21,6 +21,11 @@ struct TrainOptions {
   bool terminateOnNaN = false, tune = false, memory = false, json = false, quiet = false;
   std::optional<training::EarlyStopOptions> earlyStop;
   std::optional<training::ReduceLearningRateOptions> reduceLearningRate;
+
+  /// What ranks after the first leave to it: files, and what is printed.
+  void keepToOneself();
+  /// What has to be the same on every rank, in words.
+  std::string describe() const;
 };
 
 /// Faults are left in `arguments`.

@@ -70,6 +70,7 @@ mpc_rt_services_t makeServices() {
   setContraction(services);
   setConvolution(services);
   setAttention(services);
+  setRankReductions(services);
   return services;
 }
 

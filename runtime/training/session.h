@@ -64,6 +64,14 @@ public:
   /// The memory that the process had resident before the context's.
   uint64_t residentWhenOpened() const { return residentWhenOpened_; }
 
+  /// This process is one of several ranks: entries that reduce over them take its rows alone.
+  void setRank(unsigned rank, unsigned ranks) {
+    rank_ = rank;
+    ranks_ = ranks;
+  }
+  unsigned rank() const { return rank_; }
+  unsigned ranks() const { return ranks_; }
+
   /// A Failure from the runtime's last error, naming the library.
   data::Failure runtimeFailure(mpc_rt_status_t status) const;
 
@@ -76,6 +84,7 @@ private:
   mpc_rt_model_t *model_ = nullptr;
   mpc_rt_context_t *context_ = nullptr;
   uint64_t residentWhenOpened_ = 0;
+  unsigned rank_ = 0, ranks_ = 1;
   std::string path_;
   std::vector<std::string> notes_;
 };

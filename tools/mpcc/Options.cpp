@@ -83,6 +83,11 @@ struct CommandLine {
              cl::desc("Where the initial variables go: beside the library, or into it"));
   MPC_OPTION(std::string, customLoop, "custom-loop", cl::init("on"), cl::value_desc("on|off"),
              cl::desc("Also compile the stages of a custom training loop (NAME_forward, …)"));
+  MPC_OPTION(bool, distributed, "distributed",
+             cl::desc("Train on several ranks (mpirun -np N mpc-run train): entries reduce over "
+                      "them"));
+  MPC_OPTION(int64_t, bucketBytes, "bucket-bytes", cl::init(4 << 20), cl::value_desc("N"),
+             cl::desc("With --distributed: the largest message of several gradients"));
   MPC_OPTION(std::string, cache, "cache", cl::value_desc("DIR"),
              cl::desc("Where compiled functions are kept for the next time (default: the user's "
                       "cache folder); empty: nowhere"));
@@ -210,6 +215,14 @@ static void checkChoices(UsageErrors &errors, const CommandLine &line, llvm::Str
   errors.oneOf("bias-gradients", line.biasGradients, {"kernels", "products"});
   errors.oneOf("color", color, {"auto", "always", "never"});
   errors.oneOf("custom-loop", line.customLoop, {"on", "off"});
+  if (line.bucketBytes < 0)
+    errors.report("--bucket-bytes: expected a number of bytes, 0 or more");
+  if (line.bucketBytes.getNumOccurrences() && !line.distributed)
+    errors.report("--bucket-bytes: is for several ranks; add --distributed");
+  if (line.distributed && StringRef(line.target).starts_with("cuda"))
+    errors.report(
+        "--distributed: reduces over ranks on the CPU; with --target=cuda it is not there "
+        "yet");
   errors.oneOf("weights", line.weights, {"external", "embedded"});
   if (line.calibrate.getNumOccurrences())
     errors.report(
@@ -272,6 +285,8 @@ static void takeOptions(const CommandLine &line, CompileOptions &options) {
   options.pipeline.outputGuard = line.outputGuard == "on";
   options.pipeline.lossScale = line.lossScale;
   options.pipeline.customLoop = line.customLoop == "on";
+  options.pipeline.distributed = line.distributed;
+  options.pipeline.bucketBytes = line.bucketBytes;
   options.target = line.target;
   options.pipeline.biasGradientsInProducts = line.biasGradients == "products";
   options.mode = line.mode == "auto"    ? Mode::Auto

@@ -8,7 +8,7 @@ include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "dialects/mpc/IR/MpcTensorOps.td"
 
-def Mpc_MomentsOp : Mpc_Op<"moments", [Pure, Mpc_Inferred, Mpc_PreciseOverride, Mpc_Differentiable, Mpc_Referenced]> {
+def Mpc_MomentsOp : Mpc_Op<"moments", [Pure, Mpc_SumsSamples, Mpc_Inferred, Mpc_PreciseOverride, Mpc_Differentiable, Mpc_Referenced]> {
   let summary = "mean and (biased) variance over axes, in float32 or wider inside";
   let description = [{
     `variance = mean((x - mean)^2)`. The derivative does not go through the mean in the variance:

@@ -16,6 +16,8 @@ defvar Mpc_Differentiable = DeclareOpInterfaceMethods<Mpc_DifferentiableOpInterf
 defvar Mpc_CheapDifferentiable = DeclareOpInterfaceMethods<Mpc_DifferentiableOpInterface, ["isCheapToRecompute"]>;
 defvar Mpc_PreciseOverride = DeclareOpInterfaceMethods<Mpc_PrecisionOpInterface, ["getPrecisionClass"]>;
 defvar Mpc_Referenced = DeclareOpInterfaceMethods<Mpc_ReferenceOpInterface>;
+defvar Mpc_SumsSamples = DeclareOpInterfaceMethods<Mpc_BatchOpInterface, ["buildOverRanks"]>;
+defvar Mpc_MayMixSamples = DeclareOpInterfaceMethods<Mpc_BatchOpInterface, ["mixesSamples"]>;
 
 def Mpc_ConstantOp : Mpc_Op<"constant", [Pure, ConstantLike, InferTypeOpAdaptor, Mpc_Referenced]> {
   let summary = "a constant tensor";
@@ -42,7 +44,7 @@ def Mpc_ConstantOp : Mpc_Op<"constant", [Pure, ConstantLike, InferTypeOpAdaptor,
   ];
 }
 
-def Mpc_ContractOp : Mpc_Op<"contract", [Pure, Mpc_KnowsEveryStep, DeclareOpInterfaceMethods<Mpc_EpilogueOpInterface>, Mpc_RuntimeCallOpInterface, Mpc_PreciseOverride, Mpc_Differentiable, Mpc_Referenced]> {
+def Mpc_ContractOp : Mpc_Op<"contract", [Pure, Mpc_KnowsEveryStep, Mpc_SumsSamples, DeclareOpInterfaceMethods<Mpc_EpilogueOpInterface>, Mpc_RuntimeCallOpInterface, Mpc_PreciseOverride, Mpc_Differentiable, Mpc_Referenced]> {
   let summary = "sum of products over contracted dimensions (generalised matrix multiplication)";
   let description = [{
     Result dimensions are, in this order, the batch dimensions, the free dimensions of lhs, the free
@@ -84,7 +86,7 @@ def Mpc_ContractOp : Mpc_Op<"contract", [Pure, Mpc_KnowsEveryStep, DeclareOpInte
   }];
 }
 
-def Mpc_ReduceOp : Mpc_Op<"reduce", [Pure, Mpc_Inferred, Mpc_PreciseOverride, Mpc_Differentiable, Mpc_Referenced]> {
+def Mpc_ReduceOp : Mpc_Op<"reduce", [Pure, Mpc_SumsSamples, Mpc_Inferred, Mpc_PreciseOverride, Mpc_Differentiable, Mpc_Referenced]> {
   let summary = "reduction over axes, in float32 or wider inside, rounded once";
   let description = [{
     `sum mean max min` of floating tensors, `sum max min` of integers, `all any` of i1. `mean` divides in the accumulator, before
@@ -108,7 +110,7 @@ def Mpc_ArgMaxOp : Mpc_Op<"argmax", [Pure, Mpc_Inferred, Mpc_Referenced]> {
 }
 
 class Mpc_SoftmaxLikeOp<string mnemonic, string what>
-    : Mpc_Op<mnemonic, [Pure, SameOperandsAndResultType, Mpc_PreciseOverride, Mpc_Differentiable, Mpc_Referenced]> {
+    : Mpc_Op<mnemonic, [Pure, SameOperandsAndResultType, Mpc_MayMixSamples, Mpc_PreciseOverride, Mpc_Differentiable, Mpc_Referenced]> {
   let summary = what;
   let description = "float32 inside, rounded once, as TensorFlow's kernel does.\n\n"
     # "Example: `%p = mpc." # mnemonic # " %x {axis = 1 : i64} : tensor<?x10xf32>`";

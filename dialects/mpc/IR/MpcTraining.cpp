@@ -42,6 +42,21 @@ LogicalResult OptimizerStepOp::verify() {
   return success();
 }
 
+LogicalResult AllReduceOp::verify() {
+  const ReduceKind kind = getKind();
+  if (kind != ReduceKind::Sum && kind != ReduceKind::Max && kind != ReduceKind::Min)
+    return emitOpError() << "ranks reduce by sum, max or min, not " << stringifyReduceKind(kind);
+  if (!tensorTypeOf(getInput()).hasStaticShape())
+    return emitOpError() << "reduces what ranks have in one shape, not the samples of a batch";
+  return success();
+}
+
+LogicalResult AllReduceOp::evaluate(ArrayRef<ReferenceTensor> operands,
+                                    MutableArrayRef<ReferenceTensor> results) {
+  results[0] = operands[0]; // of one rank
+  return success();
+}
+
 static Value castElements(OpBuilder &builder, Location loc, Value value, Type element) {
   auto type = tensorTypeOf(value);
   return type.getElementType() == element

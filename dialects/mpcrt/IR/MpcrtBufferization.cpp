@@ -115,6 +115,7 @@ void mpc::mpcrt::registerBufferizableOpInterfaceExternalModels(DialectRegistry &
     ConvolveOp::attachInterface<ServiceCallBufferization<ConvolveOp>>(*context);
     AttendOp::attachInterface<ServiceCallBufferization<AttendOp>>(*context);
     AttendGradientOp::attachInterface<ServiceCallBufferization<AttendGradientOp>>(*context);
+    AllReduceOp::attachInterface<ServiceCallBufferization<AllReduceOp>>(*context);
     ConcatenateOp::attachInterface<StridedBufferization<ConcatenateOp>>(*context);
     ScatterAddOp::attachInterface<StridedBufferization<ScatterAddOp>>(*context);
   });

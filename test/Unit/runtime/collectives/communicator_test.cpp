@@ -22,7 +22,7 @@ TEST(Communicator, ReductionsGoOnWhileOthersAreStarted) {
       for (size_t i = 0; i != 20; ++i)
         data.emplace_back(i * 700 + 1, float(communicator.rank() + i));
       for (std::vector<float> &numbers : data)
-        started.push_back(communicator.start(floatSum, numbers.data(), numbers.size()));
+        started.push_back(communicator.start(floatSum, {{numbers.data(), numbers.size()}}));
       // The last one first: all before it are over then, too.
       for (size_t i = data.size(); i-- != 0;) {
         ASSERT_EQ(communicator.wait(started[i]), MPC_RT_OK) << mpc_rt_last_error();
@@ -34,6 +34,18 @@ TEST(Communicator, ReductionsGoOnWhileOthersAreStarted) {
       EXPECT_EQ(communicator.broadcast(&root, sizeof root, ranks - 1), MPC_RT_OK);
       EXPECT_EQ(root, ranks - 1);
     });
+}
+
+TEST(Communicator, ArraysOfABucketGoTogether) {
+  FakeJob(4).run([&](std::unique_ptr<Transport> transport) {
+    Communicator communicator(std::move(transport));
+    std::vector<float> a(3, float(communicator.rank())), b(10000, 1), empty;
+    const uint64_t number =
+        communicator.start(floatSum, {{a.data(), 3}, {empty.data(), 0}, {b.data(), b.size()}});
+    EXPECT_EQ(communicator.wait(number), MPC_RT_OK);
+    EXPECT_EQ(a, std::vector<float>(3, 6));
+    EXPECT_EQ(b, std::vector<float>(10000, 4));
+  });
 }
 
 // A transport like an MPI that may be called by one thread only.
@@ -59,8 +71,8 @@ TEST(Communicator, StaysOnOneThreadWhereItMust) {
   FakeJob(2).run([&](std::unique_ptr<Transport> transport) {
     Communicator communicator(std::make_unique<OneThread>(std::move(transport)));
     float a = 1, b = 2;
-    (void)communicator.start(floatSum, &a, 1);
-    const uint64_t second = communicator.start(floatSum, &b, 1);
+    (void)communicator.start(floatSum, {{&a, 1}});
+    const uint64_t second = communicator.start(floatSum, {{&b, 1}});
     EXPECT_EQ(communicator.wait(second), MPC_RT_OK);
     EXPECT_EQ(a, 2);
     EXPECT_EQ(b, 4);

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// mpc-distribute: each rank of a job has samples of its own; what sums over the batch sums over the
+// ranks, too. The batch is the open extent, so an op says by its types where it ends.
+#include "mlir/IR/Remarks.h"
+#include "mpc/Analysis/EntryRole.h"
+#include "mpc/Analysis/LayerPath.h"
+#include "mpc/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace mpc;
+
+namespace mpc {
+#define GEN_PASS_DEF_DISTRIBUTE
+#include "mpc/Transforms/Passes.h.inc"
+} // namespace mpc
+
+static bool hasBatch(Type type) {
+  auto shaped = dyn_cast<ShapedType>(type);
+  return shaped && !shaped.hasStaticShape();
+}
+
+/// Whether the op ends the batch: it takes samples, and some result is one for all of them.
+static bool endsBatch(Operation *op) {
+  return op->getNumResults() != 0 && llvm::any_of(op->getOperandTypes(), hasBatch) &&
+         !llvm::all_of(op->getResultTypes(), hasBatch);
+}
+
+static InFlightDiagnostic refuse(Operation *op) {
+  InFlightDiagnostic error = op->emitError();
+  error << op->getName() << " computes one value of all samples of a batch in a way that ranks "
+        << "cannot share";
+  if (StringRef layer = layerPathOf(op->getLoc()); !layer.empty())
+    error << " (layer " << layer << ")";
+  return error << "; compile without --distributed";
+}
+
+namespace {
+class DistributePass : public mpc::impl::DistributeBase<DistributePass> {
+public:
+  using DistributeBase::DistributeBase;
+
+  void runOnModule() override {
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (function->hasAttr(MpcDialect::kEntryAttr) && failed(distribute(function)))
+        signalPassFailure();
+  }
+
+private:
+  LogicalResult distribute(func::FuncOp entry) {
+    // What is built below is not looked at again.
+    SmallVector<Operation *> ends;
+    WalkResult walked = entry.walk([&](Operation *op) {
+      auto batch = dyn_cast<BatchOpInterface>(op);
+      const bool isInLoop = op->getParentOp() != entry;
+      if ((batch && batch.mixesSamples()) || (isInLoop && endsBatch(op))) {
+        refuse(op);
+        return WalkResult::interrupt();
+      }
+      if (!isa<func::ReturnOp, YieldOp>(op) && endsBatch(op) && !isReduced(op))
+        ends.push_back(op);
+      return WalkResult::advance();
+    });
+    if (walked.wasInterrupted())
+      return failure();
+    for (Operation *op : ends)
+      if (failed(reduceOverRanks(op)))
+        return failure();
+    if (!ends.empty())
+      remark::passed(entry.getLoc(), remark::RemarkOpts::name("distributed")
+                                         .category("mpc-distribute")
+                                         .function(entry.getName()))
+          << ends.size() << " values of all samples are reduced over ranks";
+    return success();
+  }
+
+  /// A second run finds the ops of the first one: their one use is a reduction over ranks, behind
+  /// the arithmetic of a mean's count.
+  static bool isReduced(Operation *op) {
+    return llvm::all_of(op->getUsers(), [](Operation *user) {
+      if (auto product = dyn_cast<MultiplyOp>(user))
+        return llvm::all_of(product->getUsers(), llvm::IsaPred<AllReduceOp>);
+      if (auto number = dyn_cast<CastOp>(user))
+        return llvm::all_of(number->getUsers(), llvm::IsaPred<AllReduceOp>);
+      return isa<AllReduceOp>(user);
+    });
+  }
+
+  LogicalResult reduceOverRanks(Operation *op) {
+    auto batch = dyn_cast<BatchOpInterface>(op);
+    OpBuilder builder(op);
+    SmallVector<Value> results;
+    if (!batch || failed(batch.buildOverRanks(builder, results)))
+      return failure(refuse(op));
+    op->replaceAllUsesWith(results);
+    op->erase();
+    return success();
+  }
+};
+} // namespace
