@@ -23,7 +23,8 @@ typedef struct mpc_rt_communicator_t mpc_rt_communicator_t;
 typedef enum mpc_rt_reduction_t {
   MPC_RT_REDUCTION_SUM = 0,
   MPC_RT_REDUCTION_MAX = 1,
-  MPC_RT_REDUCTION_MIN = 2
+  MPC_RT_REDUCTION_MIN = 2,
+  MPC_RT_REDUCTION_SUM_BEFORE = 3 /* of the ranks before this one, in their order; 0 on the first */
 } mpc_rt_reduction_t;
 
 typedef struct mpc_rt_communicator_options_t {

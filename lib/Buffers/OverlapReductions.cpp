@@ -52,7 +52,7 @@ struct Bucket {
     if (reductions.empty())
       return true;
     mpcrt::AllReduceOp last = reductions.back();
-    return last.getKind() == op.getKind() &&
+    return last.getKind() == op.getKind() && last.getBefore() == op.getBefore() &&
            getElementTypeOrSelf(last.getOut().getType()) ==
                getElementTypeOrSelf(op.getOut().getType()) &&
            bytes + size <= limit && op->isBeforeInBlock(firstTouch);

@@ -50,6 +50,7 @@ private:
   LogicalResult distribute(func::FuncOp entry) {
     // What is built below is not looked at again.
     SmallVector<Operation *> ends;
+    SmallVector<OpOperand *> states;
     WalkResult walked = entry.walk([&](Operation *op) {
       auto batch = dyn_cast<BatchOpInterface>(op);
       const bool isInLoop = op->getParentOp() != entry;
@@ -57,11 +58,15 @@ private:
         refuse(op);
         return WalkResult::interrupt();
       }
+      if (OpOperand *state = batch ? batch.getStateOfSamples() : nullptr)
+        states.push_back(state);
       if (!isa<func::ReturnOp, YieldOp>(op) && endsBatch(op) && !isReduced(op))
         ends.push_back(op);
       return WalkResult::advance();
     });
     if (walked.wasInterrupted())
+      return failure();
+    if (failed(numberSamples(entry, states)))
       return failure();
     for (Operation *op : ends)
       if (failed(reduceOverRanks(op)))
@@ -84,6 +89,57 @@ private:
         return llvm::all_of(number->getUsers(), llvm::IsaPred<AllReduceOp>);
       return isa<AllReduceOp>(user);
     });
+  }
+
+  /// Random numbers of a sample follow from its number in the batch of all ranks.
+  LogicalResult numberSamples(func::FuncOp entry, ArrayRef<OpOperand *> states) {
+    llvm::SmallDenseMap<Value, Value> numbered;
+    Value first;
+    for (OpOperand *state : states) {
+      if (tensorTypeOf(state->get()).getDimSize(0) > 2)
+        continue; // a run before this one
+      if (state->getOwner()->getParentOp() != entry)
+        return failure(refuse(state->getOwner()));
+      if (!first)
+        first = buildFirstSample(entry);
+      if (!first)
+        return failure(refuse(state->getOwner()));
+      Value &found = numbered[state->get()];
+      if (!found) {
+        OpBuilder builder(entry.getContext());
+        builder.setInsertionPointAfterValue(state->get());
+        if (!state->get().getDefiningOp())
+          builder.setInsertionPointAfterValue(first);
+        auto type = RankedTensorType::get({3}, builder.getI64Type());
+        found = ConcatenateOp::create(builder, state->getOwner()->getLoc(), type,
+                                      ValueRange{state->get(), first}, /*axis=*/0);
+      }
+      state->set(found);
+    }
+    return success();
+  }
+
+  /// How many samples the ranks before this one have, as a tensor<1xi64>; null without a batch.
+  static Value buildFirstSample(func::FuncOp entry) {
+    Block &body = entry.getBody().front();
+    auto input = llvm::find_if(body.getArguments(),
+                               [](Value argument) { return hasBatch(argument.getType()); });
+    if (input == body.args_end())
+      return {};
+    OpBuilder builder = OpBuilder::atBlockBegin(&body);
+    Location loc = entry.getLoc();
+    Value line = *input;
+    for (int64_t d = 1; d < tensorTypeOf(line).getRank(); ++d)
+      line = SliceOp::create(builder, loc, line, d, /*offset=*/0, /*size=*/1);
+    auto scalar = RankedTensorType::get({}, builder.getI64Type());
+    Value one = ConstantOp::create(builder, loc, DenseElementsAttr::get(scalar, int64_t(1)));
+    Value ones = BroadcastLikeOp::create(builder, loc, one, line);
+    SmallVector<int64_t> axes =
+        llvm::to_vector(llvm::seq<int64_t>(0, tensorTypeOf(line).getRank()));
+    Value own = ReduceOp::create(builder, loc, ReduceKind::Sum, ones, axes, /*keep_dims=*/false);
+    Value before = AllReduceOp::create(builder, loc, ReduceKind::Sum, own, /*before=*/true);
+    return ReshapeOp::create(builder, loc, RankedTensorType::get({1}, builder.getI64Type()),
+                             before);
   }
 
   LogicalResult reduceOverRanks(Operation *op) {

@@ -6,6 +6,8 @@
 #include "runtime/collectives/combine.h"
 
 #include <algorithm>
+#include <cstring>
+#include <vector>
 
 namespace mpc::rt {
 namespace {
@@ -139,6 +141,24 @@ mpc_rt_status_t allReduce(Transport &transport, Reduction reduction, void *data,
       return status;
   }
   return unfold(transport, data, bytes, core);
+}
+
+mpc_rt_status_t sumBefore(Transport &transport, mpc_rt_dtype_t dtype, void *data, size_t count) {
+  const size_t bytes = count * dtypeSize(dtype), size = transport.size();
+  if (size == 1) {
+    std::memset(data, 0, bytes);
+    return MPC_RT_OK;
+  }
+  // Of a few numbers: every rank learns those of all.
+  const Reduction reduction = {dtype, MPC_RT_REDUCTION_SUM};
+  std::vector<char> all(size * bytes), scratch(size * bytes);
+  std::memcpy(&all[transport.rank() * bytes], data, bytes);
+  if (auto status = allReduce(transport, reduction, all.data(), size * count, scratch.data()))
+    return status;
+  std::memset(data, 0, bytes);
+  for (unsigned rank = 0; rank != transport.rank(); ++rank)
+    combine(dtype, MPC_RT_REDUCTION_SUM, data, &all[rank * bytes], count);
+  return MPC_RT_OK;
 }
 
 Segment segmentOf(const Transport &transport, size_t count) {

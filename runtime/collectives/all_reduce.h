@@ -28,6 +28,9 @@ mpc_rt_status_t allReduce(Transport &transport, Reduction reduction, void *data,
                           void *scratch);
 size_t allReduceScratch(const Transport &transport, Reduction reduction, size_t count);
 
+// MPC_RT_REDUCTION_SUM_BEFORE, of a few elements.
+mpc_rt_status_t sumBefore(Transport &transport, mpc_rt_dtype_t dtype, void *data, size_t count);
+
 // The elements of the whole that a rank owns after a reduce-scatter: of a number of ranks that is a
 // power of two.
 struct Segment {

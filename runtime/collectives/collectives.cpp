@@ -93,7 +93,7 @@ mpc_rt_status_t mpc_rt_communicator_all_reduce(mpc_rt_communicator_t *communicat
   return guard("mpc_rt_communicator_all_reduce", [&]() -> mpc_rt_status_t {
     if (!communicator || (!data && count))
       return fail(MPC_RT_INVALID_ARGUMENT, "all_reduce: an argument is null");
-    if (!canCombine(dtype) || uint32_t(reduction) > MPC_RT_REDUCTION_MIN)
+    if (!canCombine(dtype) || uint32_t(reduction) > MPC_RT_REDUCTION_SUM_BEFORE)
       return fail(MPC_RT_INVALID_ARGUMENT,
                   "all_reduce: dtype %d or reduction %d is not known; float32, float64, int32 and "
                   "int64 have sums, maxima and minima",

@@ -48,6 +48,7 @@ void combineAs(mpc_rt_reduction_t reduction, void *into, const void *other, size
   auto *b = static_cast<const T *>(other);
   switch (reduction) {
   case MPC_RT_REDUCTION_SUM:
+  case MPC_RT_REDUCTION_SUM_BEFORE:
     for (size_t i = 0; i != count; ++i)
       a[i] = sum(a[i], b[i]);
     return;

@@ -18,7 +18,7 @@ Communicator::~Communicator() {
     worker.join();
 }
 
-uint64_t Communicator::start(Reduction reduction, std::vector<Array> arrays) {
+uint64_t Communicator::start(Reduction reduction, std::vector<RankArray> arrays) {
   std::unique_lock<std::mutex> lock(mutex);
   jobs.push_back({reduction, std::move(arrays)});
   const uint64_t number = ++started;
@@ -66,6 +66,8 @@ void Communicator::work() {
 
 mpc_rt_status_t Communicator::reduce(const Job &job) {
   auto allReduceOf = [&](void *data, size_t count) {
+    if (job.reduction.kind == MPC_RT_REDUCTION_SUM_BEFORE)
+      return sumBefore(*transport, job.reduction.dtype, data, count);
     const size_t bytes = allReduceScratch(*transport, job.reduction, count);
     if (scratch.size() < bytes)
       scratch.resize(bytes);
@@ -75,17 +77,17 @@ mpc_rt_status_t Communicator::reduce(const Job &job) {
     return allReduceOf(job.arrays[0].data, job.arrays[0].count);
   const size_t element = dtypeSize(job.reduction.dtype);
   size_t count = 0;
-  for (const Array &array : job.arrays)
+  for (const RankArray &array : job.arrays)
     count += array.count;
   if (packed.size() < count * element)
     packed.resize(count * element);
   char *at = packed.data();
-  for (const Array &array : job.arrays)
+  for (const RankArray &array : job.arrays)
     at = std::copy_n(static_cast<const char *>(array.data), array.count * element, at);
   if (auto status = allReduceOf(packed.data(), count))
     return status;
   at = packed.data();
-  for (const Array &array : job.arrays) {
+  for (const RankArray &array : job.arrays) {
     std::copy_n(at, array.count * element, static_cast<char *>(array.data));
     at += array.count * element;
   }
@@ -93,7 +95,8 @@ mpc_rt_status_t Communicator::reduce(const Job &job) {
 }
 
 void Communicator::finish(const Job &job) {
-  if (failure != MPC_RT_OK || size() == 1)
+  const bool isItself = size() == 1 && job.reduction.kind != MPC_RT_REDUCTION_SUM_BEFORE;
+  if (failure != MPC_RT_OK || isItself)
     return;
   const mpc_rt_status_t status = guard("all_reduce", [&] { return reduce(job); });
   if (status == MPC_RT_OK)

@@ -19,7 +19,7 @@
 namespace mpc::rt {
 
 // Elements somewhere in memory.
-struct Array {
+struct RankArray {
   void *data;
   size_t count;
 };
@@ -38,7 +38,7 @@ public:
   // Begins an allReduce of the arrays, which go in one message and belong to the communicator until
   // wait() of the number that this returns. Where the transport stays on one thread, wait() does
   // all of it.
-  uint64_t start(Reduction reduction, std::vector<Array> arrays);
+  uint64_t start(Reduction reduction, std::vector<RankArray> arrays);
   // Returns when that reduction and all before it are over.
   mpc_rt_status_t wait(uint64_t started);
   // Both.
@@ -49,7 +49,7 @@ public:
 private:
   struct Job {
     Reduction reduction;
-    std::vector<Array> arrays;
+    std::vector<RankArray> arrays;
   };
   void work();
   void finish(const Job &job);

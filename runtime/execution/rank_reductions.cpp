@@ -2,6 +2,7 @@
 #include "runtime/execution/rank_reductions.h"
 
 #include "mpc-rt/collectives.h"
+#include "runtime/base/dtype.h"
 #include "runtime/base/status.h"
 #include "runtime/drivers/call_struct.h"
 #include "runtime/execution/context.h"
@@ -15,7 +16,7 @@ mpc_rt_status_t RankReductions::start(const mpc_rt_all_reduce_t &descriptor, voi
     return MPC_RT_OK;
   if (numbers.size() <= descriptor.bucket)
     numbers.resize(descriptor.bucket + 1);
-  std::vector<Array> arrays;
+  std::vector<RankArray> arrays;
   arrays.swap(open);
   numbers[descriptor.bucket] = communicator.start(
       {descriptor.dtype, mpc_rt_reduction_t(descriptor.reduction)}, std::move(arrays));
@@ -39,8 +40,13 @@ int32_t withRanks(void *context, const mpc_rt_all_reduce_t *descriptor,
     if (auto status = readCall(layer, *given, MPC_RT_ALL_REDUCE_CALL_MINIMUM, call))
       return status;
     auto &used = *static_cast<mpc_rt_context_t *>(context);
-    if (!used.rankReductions || used.isReserving)
+    if (used.isReserving)
       return MPC_RT_OK;
+    if (!used.rankReductions) {
+      if (descriptor->reduction == MPC_RT_REDUCTION_SUM_BEFORE)
+        std::memset(call.data, 0, size_t(descriptor->count) * dtypeSize(descriptor->dtype));
+      return MPC_RT_OK;
+    }
     return body(*used.rankReductions, call);
   });
 }

@@ -25,7 +25,7 @@ struct OverRanks {
   /// `value` in the type that sums are in.
   Value widen(Value value) { return cast(value, widerOf32(elementTypeOf(value))); }
   Value reduce(Value value, ReduceKind kind = ReduceKind::Sum) {
-    return AllReduceOp::create(builder, loc, kind, value);
+    return AllReduceOp::create(builder, loc, kind, value, /*before=*/false);
   }
   /// The sum over `axes`, and over ranks.
   Value sum(Value value, ArrayRef<int64_t> axes, bool keepDims) {
@@ -129,6 +129,17 @@ LogicalResult ScatterAddOp::buildOverRanks(OpBuilder &builder, SmallVectorImpl<V
   results.push_back(ranks.cast(ranks.reduce(own), element));
   return success();
 }
+
+OpOperand *DropoutOp::getStateOfSamples() { return &getStateMutable(); }
+OpOperand *NormalNoiseOp::getStateOfSamples() { return &getStateMutable(); }
+OpOperand *UniformNoiseOp::getStateOfSamples() { return &getStateMutable(); }
+
+template <typename Op> static OpOperand *stateOfDropout(Op op) {
+  MutableOperandRange state = op.getStateMutable();
+  return state.empty() ? nullptr : &*state.begin();
+}
+OpOperand *AttentionOp::getStateOfSamples() { return stateOfDropout(*this); }
+OpOperand *AttentionGradientOp::getStateOfSamples() { return stateOfDropout(*this); }
 
 // The other ops take the batch as their first dimension; these have an axis that may be it.
 

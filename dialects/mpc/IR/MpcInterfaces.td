@@ -101,6 +101,8 @@ def Mpc_BatchOpInterface : OpInterface<"BatchOpInterface"> {
   let methods = [
     InterfaceMethod<"whether a sample of a result depends on other samples", "bool", "mixesSamples",
       (ins), "", [{ return false; }]>,
+    InterfaceMethod<"the operand that is the state of random numbers, one for each element of the batch; "
+      "null without", "::mlir::OpOperand *", "getStateOfSamples", (ins), "", [{ return nullptr; }]>,
     InterfaceMethod<"for an op whose operands have the batch and whose results have not: build the values "
       "that the results have for the samples of all ranks, in float32 or wider until they are rounded",
       "::llvm::LogicalResult", "buildOverRanks",

@@ -23,7 +23,7 @@ def Mpc_MomentsOp : Mpc_Op<"moments", [Pure, Mpc_SumsSamples, Mpc_Inferred, Mpc_
   let hasVerifier = 1;
 }
 
-def Mpc_NormalNoiseOp : Mpc_Op<"normal_noise", [Pure, AllTypesMatch<["like", "result"]>, Mpc_Precise, Mpc_Differentiable, Mpc_Referenced]> {
+def Mpc_NormalNoiseOp : Mpc_Op<"normal_noise", [Pure, Mpc_RandomOfSamples, AllTypesMatch<["like", "result"]>, Mpc_Precise, Mpc_Differentiable, Mpc_Referenced]> {
   let summary = "normally distributed numbers in the shape of a tensor";
   let description = [{
     mean + stddev * z with z = sqrt(-2 ln u) cos(2 pi v), u = (w0 >> 8 + 0.5) 2^-24 and
@@ -39,7 +39,7 @@ def Mpc_NormalNoiseOp : Mpc_Op<"normal_noise", [Pure, AllTypesMatch<["like", "re
   let assemblyFormat = "`like` $like `,` $state attr-dict `:` type($like) `,` type($state)";
 }
 
-def Mpc_UniformNoiseOp : Mpc_Op<"uniform_noise", [Pure, AllTypesMatch<["like", "result"]>, Mpc_Precise, Mpc_Differentiable, Mpc_Referenced]> {
+def Mpc_UniformNoiseOp : Mpc_Op<"uniform_noise", [Pure, Mpc_RandomOfSamples, AllTypesMatch<["like", "result"]>, Mpc_Precise, Mpc_Differentiable, Mpc_Referenced]> {
   let summary = "uniformly distributed numbers in the shape of a tensor";
   let description = [{
     low + (high - low) u with u = (w0 >> 8) 2^-24 in [0, 1), of the first word of the Philox generator

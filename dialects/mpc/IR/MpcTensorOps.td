@@ -17,6 +17,7 @@ defvar Mpc_CheapDifferentiable = DeclareOpInterfaceMethods<Mpc_DifferentiableOpI
 defvar Mpc_PreciseOverride = DeclareOpInterfaceMethods<Mpc_PrecisionOpInterface, ["getPrecisionClass"]>;
 defvar Mpc_Referenced = DeclareOpInterfaceMethods<Mpc_ReferenceOpInterface>;
 defvar Mpc_SumsSamples = DeclareOpInterfaceMethods<Mpc_BatchOpInterface, ["buildOverRanks"]>;
+defvar Mpc_RandomOfSamples = DeclareOpInterfaceMethods<Mpc_BatchOpInterface, ["getStateOfSamples"]>;
 defvar Mpc_MayMixSamples = DeclareOpInterfaceMethods<Mpc_BatchOpInterface, ["mixesSamples"]>;
 
 def Mpc_ConstantOp : Mpc_Op<"constant", [Pure, ConstantLike, InferTypeOpAdaptor, Mpc_Referenced]> {
@@ -221,7 +222,7 @@ def Mpc_PadOp : Mpc_MovementOp<"pad", [Mpc_CheaperThanStack, Mpc_Inferred]> {
   let hasVerifier = 1;
 }
 
-def Mpc_DropoutOp : Mpc_Op<"dropout", [Pure, AllTypesMatch<["input", "result"]>, Mpc_Precise,
+def Mpc_DropoutOp : Mpc_Op<"dropout", [Pure, Mpc_RandomOfSamples, AllTypesMatch<["input", "result"]>, Mpc_Precise,
     DeclareOpInterfaceMethods<Mpc_TrainingOnlyOpInterface>, Mpc_Differentiable, Mpc_Referenced]> {
   let summary = "keep each element with probability 1 - rate and scale by 1 / (1 - rate)";
   let description = [{
@@ -231,7 +232,8 @@ def Mpc_DropoutOp : Mpc_Op<"dropout", [Pure, AllTypesMatch<["input", "result"]>,
     batch, as in Keras). An element is kept iff `(word >> 8) * 2^-24 >= rate`, `word` being the first
     of the four output words; equivalently `word >> 8 >= ceil(rate * 2^24)`. Kept elements are
     multiplied by `1 / (1 - rate)` rounded to the element type, others become 0 whatever they were.
-    The mask depends on nothing else, so forward and backward recompute the same one.
+    The mask depends on nothing else, so forward and backward recompute the same one. A third element of `state` is the
+    number of the first sample: ranks that have parts of a batch count its elements as one process would.
     mpc-differentiate drops the op from inference functions.
 
     Example: `%y = mpc.dropout %x, %state {rate = 0.5 : f64, stream = 3 : i64} : tensor<?x8xf32>, tensor<2xi64>`

@@ -302,13 +302,13 @@ class Mpcrt_ReductionOp<string mnemonic> : Mpcrt_Op<mnemonic, [DestinationStyleO
 def Mpcrt_AllReduceOp : Mpcrt_ReductionOp<"all_reduce"> {
   let summary = "library call: the reduction of an array over the ranks of a job";
   let description = [{
-    mpc.all_reduce, in place. On buffers the arrays of one `bucket` go in one message, with the last of them
+    mpc.all_reduce, in place; with `before` the sum of what the ranks before this one have. On buffers the arrays of one `bucket` go in one message, with the last of them
     (`ends_bucket`); until mpcrt.wait_for_ranks of the bucket nothing may touch them.
 
     Example: `%g = mpcrt.all_reduce sum outs(%part : tensor<784x64xf32>) -> tensor<784x64xf32>`
   }];
   let arguments = (ins Mpc_ReduceKindAttr:$kind, Mpcrt_RankShaped:$out, DefaultValuedAttr<I64Attr, "0">:$bucket,
-                       UnitAttr:$ends_bucket, DefaultValuedAttr<StrAttr, "\"\"">:$layer);
+                       UnitAttr:$ends_bucket, UnitAttr:$before, DefaultValuedAttr<StrAttr, "\"\"">:$layer);
   let assemblyFormat = "$kind `outs` `(` $out `:` type($out) `)` attr-dict (`->` type($results)^)?";
   let hasVerifier = 1;
 }

@@ -43,9 +43,10 @@ struct LowerAllReduce : OpConversionPattern<AllReduceOp> {
 
   LogicalResult matchAndRewrite(AllReduceOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
-    auto reduced = mpcrt::AllReduceOp::create(
-        rewriter, op.getLoc(), TypeRange(adaptor.getInput().getType()), op.getKind(),
-        adaptor.getInput(), /*bucket=*/0, /*endsBucket=*/false, layerPathOf(op.getLoc()));
+    auto reduced =
+        mpcrt::AllReduceOp::create(rewriter, op.getLoc(), TypeRange(adaptor.getInput().getType()),
+                                   op.getKind(), adaptor.getInput(), /*bucket=*/0,
+                                   /*endsBucket=*/false, op.getBefore(), layerPathOf(op.getLoc()));
     rewriter.replaceOp(op, reduced.getResults());
     return success();
   }

@@ -280,7 +280,9 @@ template <typename Op> static FailureOr<Value> describeAttention(Op op, TablePos
 }
 #undef FIELD
 
-static int64_t codeOf(ReduceKind kind) {
+static int64_t codeOf(ReduceKind kind, bool before) {
+  if (before)
+    return MPC_RT_REDUCTION_SUM_BEFORE;
   switch (kind) {
   case ReduceKind::Max:
     return MPC_RT_REDUCTION_MAX;
@@ -294,14 +296,14 @@ static int64_t codeOf(ReduceKind kind) {
 #define FIELD(name) MPC_C_FIELD(mpc_rt_all_reduce_t, name)
 /// Describes a reduction over ranks, or the wait for its bucket.
 static FailureOr<Value> describeReduction(Operation *op, Value out, int64_t bucket, StringRef layer,
-                                          ReduceKind kind, bool endsBucket,
+                                          int64_t reduction, bool endsBucket,
                                           TablePositions &tables) {
   ConstantStruct table(op, "mpcrt_reduction_" + std::to_string(tables.reductions++),
                        sizeof(mpc_rt_all_reduce_t));
   table.set(FIELD(struct_size), int64_t(sizeof(mpc_rt_all_reduce_t)));
   table.set(FIELD(bucket), bucket);
   table.set(FIELD(dtype), dtypeOf(out));
-  table.set(FIELD(reduction), codeOf(kind));
+  table.set(FIELD(reduction), reduction);
   table.set(FIELD(flags), int64_t(endsBucket ? MPC_RT_ALL_REDUCE_ENDS_BUCKET : 0));
   table.set(FIELD(count), cast<MemRefType>(out.getType()).getNumElements());
   table.setText(FIELD(layer), layer);
@@ -318,11 +320,12 @@ FailureOr<Value> mpc::describeCall(mpcrt::ServiceCallOpInterface op, int32_t rhs
           [&](auto call) { return describeAttention(call, tables); })
       .Case([&](mpcrt::AllReduceOp call) {
         return describeReduction(call, call.getOut(), call.getBucket(), call.getLayer(),
-                                 call.getKind(), call.getEndsBucket(), tables);
+                                 codeOf(call.getKind(), call.getBefore()), call.getEndsBucket(),
+                                 tables);
       })
       .Case([&](mpcrt::WaitForRanksOp call) {
         return describeReduction(call, call.getOut(), call.getBucket(), call.getLayer(),
-                                 ReduceKind::Sum, /*endsBucket=*/false, tables);
+                                 MPC_RT_REDUCTION_SUM, /*endsBucket=*/false, tables);
       })
       .Default([](Operation *other) { return other->emitOpError("has no service"); });
 }
