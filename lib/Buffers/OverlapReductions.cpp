@@ -122,8 +122,8 @@ private:
       remark::passed(
           entry.getLoc(),
           remark::RemarkOpts::name("buckets").category("mpc-distribute").function(entry.getName()))
-          << all.size() << " reductions over ranks of " << bytes << " bytes go in " << number
-          << " messages";
+          << std::to_string(all.size()) << " reductions over ranks of " << std::to_string(bytes)
+          << " bytes go in " << std::to_string(number) << " messages";
     return success();
   }
 };

@@ -26,13 +26,14 @@ static bool endsBatch(Operation *op) {
          !llvm::all_of(op->getResultTypes(), hasBatch);
 }
 
-static InFlightDiagnostic refuse(Operation *op) {
+static LogicalResult refuse(Operation *op) {
   InFlightDiagnostic error = op->emitError();
   error << op->getName() << " computes one value of all samples of a batch in a way that ranks "
         << "cannot share";
   if (StringRef layer = layerPathOf(op->getLoc()); !layer.empty())
     error << " (layer " << layer << ")";
-  return error << "; compile without --distributed";
+  error << "; compile without --distributed";
+  return failure();
 }
 
 namespace {
@@ -55,7 +56,7 @@ private:
       auto batch = dyn_cast<BatchOpInterface>(op);
       const bool isInLoop = op->getParentOp() != entry;
       if ((batch && batch.mixesSamples()) || (isInLoop && endsBatch(op))) {
-        refuse(op);
+        (void)refuse(op);
         return WalkResult::interrupt();
       }
       if (OpOperand *state = batch ? batch.getStateOfSamples() : nullptr)
@@ -75,7 +76,7 @@ private:
       remark::passed(entry.getLoc(), remark::RemarkOpts::name("distributed")
                                          .category("mpc-distribute")
                                          .function(entry.getName()))
-          << ends.size() << " values of all samples are reduced over ranks";
+          << std::to_string(ends.size()) << " values of all samples are reduced over ranks";
     return success();
   }
 
@@ -99,11 +100,11 @@ private:
       if (tensorTypeOf(state->get()).getDimSize(0) > 2)
         continue; // a run before this one
       if (state->getOwner()->getParentOp() != entry)
-        return failure(refuse(state->getOwner()));
+        return refuse(state->getOwner());
       if (!first)
         first = buildFirstSample(entry);
       if (!first)
-        return failure(refuse(state->getOwner()));
+        return refuse(state->getOwner());
       Value &found = numbered[state->get()];
       if (!found) {
         OpBuilder builder(entry.getContext());
@@ -147,7 +148,7 @@ private:
     OpBuilder builder(op);
     SmallVector<Value> results;
     if (!batch || failed(batch.buildOverRanks(builder, results)))
-      return failure(refuse(op));
+      return refuse(op);
     op->replaceAllUsesWith(results);
     op->erase();
     return success();

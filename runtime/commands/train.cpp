@@ -333,7 +333,7 @@ Status compareRanks(training::RankJob &job, const TrainOptions &options, Session
   const mpc_rt_executable_t &tables = session.executable();
   std::string model = std::string(tables.model_name) + " of mpc " + tables.compiler_version;
   for (uint32_t i = 0; i < tables.variable_count; ++i)
-    model += std::string(" ") + tables.variables[i].path;
+    model += std::string(" ") + tables.variables[i].tensor.name;
   std::string columns = std::to_string(data.train.rows) + " rows";
   return job.compare({{"the library", model + (tables.weights_hash ? tables.weights_hash : "")},
                       {"the command line", options.describe()},

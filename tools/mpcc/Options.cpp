@@ -219,7 +219,7 @@ static void checkChoices(UsageErrors &errors, const CommandLine &line, llvm::Str
     errors.report("--bucket-bytes: expected a number of bytes, 0 or more");
   if (line.bucketBytes.getNumOccurrences() && !line.distributed)
     errors.report("--bucket-bytes: is for several ranks; add --distributed");
-  if (line.distributed && StringRef(line.target).starts_with("cuda"))
+  if (line.distributed && llvm::StringRef(line.target).starts_with("cuda"))
     errors.report(
         "--distributed: reduces over ranks on the CPU; with --target=cuda it is not there "
         "yet");
