@@ -122,8 +122,9 @@ private:
       remark::passed(
           entry.getLoc(),
           remark::RemarkOpts::name("buckets").category("mpc-distribute").function(entry.getName()))
-          << std::to_string(all.size()) << " reductions over ranks of " << std::to_string(bytes)
-          << " bytes go in " << std::to_string(number) << " messages";
+          << (llvm::Twine(all.size()) + " reductions over ranks of " + llvm::Twine(bytes) +
+              " bytes go in " + llvm::Twine(number) + " messages")
+                 .str();
     return success();
   }
 };

@@ -49,7 +49,7 @@ public:
 
 private:
   LogicalResult distribute(func::FuncOp entry) {
-    // What is built below is not looked at again.
+    // Ops that are built below are not looked at again.
     SmallVector<Operation *> ends;
     SmallVector<OpOperand *> states;
     WalkResult walked = entry.walk([&](Operation *op) {
@@ -76,7 +76,7 @@ private:
       remark::passed(entry.getLoc(), remark::RemarkOpts::name("distributed")
                                          .category("mpc-distribute")
                                          .function(entry.getName()))
-          << std::to_string(ends.size()) << " values of all samples are reduced over ranks";
+          << (llvm::Twine(ends.size()) + " values of all samples are reduced over ranks").str();
     return success();
   }
 

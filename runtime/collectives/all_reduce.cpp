@@ -149,7 +149,7 @@ mpc_rt_status_t sumBefore(Transport &transport, mpc_rt_dtype_t dtype, void *data
     std::memset(data, 0, bytes);
     return MPC_RT_OK;
   }
-  // Of a few numbers: every rank learns those of all.
+  // There are a few numbers only, so every rank learns those of all.
   const Reduction reduction = {dtype, MPC_RT_REDUCTION_SUM};
   std::vector<char> all(size * bytes), scratch(size * bytes);
   std::memcpy(&all[transport.rank() * bytes], data, bytes);

@@ -345,10 +345,10 @@ int trainOnRank(TrainOptions &options, training::RankJob &job, Console &console)
     options.keepToOneself();
   console.doing("loading " + options.session.library, loadingAdvice);
   Result<std::unique_ptr<Session>> session = Session::open(options.session);
-  if (!session)
-    return console.fail(session.failure());
-  if (Status status = job.join(**session); !status)
-    return console.fail(status.failure());
+  const Status opened = session ? job.join(**session) : Status(session.failure());
+  Status told;
+  if (!job.agree(opened, told))
+    return console.fail(told.failure());
   if (job.isFirst())
     console.notes((*session)->notes());
   if (!options.batchSize) {
@@ -358,10 +358,9 @@ int trainOnRank(TrainOptions &options, training::RankJob &job, Console &console)
   }
   console.doing("reading " + options.data, readingAdvice);
   Result<TrainingData> data = readTrainingData(options, **session);
-  if (!data)
-    return console.fail(data.failure());
-  if (Status status = compareRanks(job, options, **session, *data); !status)
-    return console.fail(status.failure());
+  if (!job.agree(data ? Status() : Status(data.failure()), told) ||
+      !job.agree(compareRanks(job, options, **session, *data), told))
+    return console.fail(told.failure());
   if (job.isFirst())
     console.notes(data->train.notes);
   console.doing("training in batches of " + std::to_string(options.batchSize) + " rows",

@@ -22,9 +22,9 @@ struct TrainOptions {
   std::optional<training::EarlyStopOptions> earlyStop;
   std::optional<training::ReduceLearningRateOptions> reduceLearningRate;
 
-  /// What ranks after the first leave to it: files, and what is printed.
+  /// A rank after the first leaves files and printing to it.
   void keepToOneself();
-  /// What has to be the same on every rank, in words.
+  /// The options that have to be the same on every rank, in words.
   std::string describe() const;
 };
 

@@ -19,7 +19,7 @@ public:
 
 private:
   Communicator &communicator;
-  std::vector<RankArray> open;       // of the bucket that is being filled
+  std::vector<RankArray> open;   // of the bucket that is being filled
   std::vector<uint64_t> numbers; // what start() of the communicator returned, by bucket
 };
 

@@ -58,7 +58,7 @@ void Batcher::prefetch(const data::Dataset &data, const std::vector<int64_t> &ro
 
 Status Batcher::run(const data::Dataset &data, const std::vector<int64_t> &rows,
                     const std::vector<int64_t> &next) {
-  const unsigned ranks = session_.ranks();
+  const auto [rank, ranks] = session_.place();
   const bool isShared =
       ranks > 1 && std::strcmp(entry_.name, "predict") != 0; // predictions stay row by row
   if (!isShared)
@@ -69,8 +69,7 @@ Status Batcher::run(const data::Dataset &data, const std::vector<int64_t> &rows,
                    std::to_string(ranks) +
                    " ranks, each of which takes one row at least; expected a --batch-size that "
                    "leaves a larger last batch, or fewer ranks");
-  return runOwn(data, rowsOfRank(rows, session_.rank(), ranks),
-                rowsOfRank(next, session_.rank(), ranks));
+  return runOwn(data, rowsOfRank(rows, rank, ranks), rowsOfRank(next, rank, ranks));
 }
 
 Status Batcher::runOwn(const data::Dataset &data, const std::vector<int64_t> &rows,

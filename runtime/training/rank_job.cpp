@@ -33,7 +33,7 @@ Status RankJob::join(Session &session) {
                    " were started; compile it with --distributed");
   if (mpc_rt_status_t status = mpc_rt_context_set_communicator(session.context(), communicator_))
     return session.runtimeFailure(status);
-  session.setRank(rank_, size_);
+  session.setPlace({rank_, size_});
   return Status();
 }
 
@@ -49,12 +49,24 @@ Status RankJob::compare(const std::vector<std::pair<std::string, std::string>> &
                              " is not that of rank 0" + (text.empty() ? "" : " (" + text + ")") +
                              "; start every rank with the same files and options"));
   }
-  Result<bool> failed = anyRank(!failure.empty());
-  if (!failed)
-    return failed.failure();
-  if (*failed && failure.empty())
-    return Failure(); // the rank that differs says so
   return failure.empty() ? Status() : Status(failure);
+}
+
+bool RankJob::agree(const Status &own, Status &told) {
+  told = own;
+  if (size_ == 1)
+    return bool(own);
+  int32_t firstFailed = !own;
+  if (mpc_rt_communicator_broadcast(communicator_, &firstFailed, sizeof firstFailed, 0)) {
+    told = rankFailure();
+    return false;
+  }
+  Result<bool> failed = anyRank(!own);
+  if (!failed)
+    told = failed.failure();
+  else if (!isFirst() && firstFailed)
+    told = Status();
+  return failed && !*failed;
 }
 
 Result<bool> RankJob::anyRank(bool own) {

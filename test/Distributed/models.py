@@ -5,8 +5,8 @@ import json
 import numpy
 
 
-def layer(name, **config):
-    return {"class_name": name, "config": config}
+def layer(kind, **config):
+    return {"class_name": kind, "config": config}
 
 
 def sequential(name, shape, dtype, *layers):
@@ -21,7 +21,9 @@ MODELS = {
                       layer("Dense", name="d0", units=32, activation="relu"),
                       layer("Dense", name="d1", units=32, activation="gelu"), SOFTMAX),
     "cnn": sequential("cnn", [8, 8, 3], "float32",
-                      layer("Conv2D", name="c0", filters=8, kernel_size=[3, 3], padding="same"),
+                      # Without a bias, whose gradient BatchNormalization makes nothing but noise.
+                      layer("Conv2D", name="c0", filters=8, kernel_size=[3, 3], padding="same",
+                            use_bias=False),
                       layer("BatchNormalization", name="bn", axis=-1),
                       layer("Activation", name="a", activation="relu"),
                       layer("MaxPooling2D", name="p", pool_size=[2, 2]),
@@ -46,4 +48,4 @@ def write(folder, rows=96):
         x = (random.integers(0, 30, shape).astype(numpy.int32) if first["dtype"] == "int32"
              else random.normal(size=shape).astype(numpy.float32))  # fmt: skip
         y = random.integers(0, 3, rows).astype(numpy.int32)
-        numpy.savez(folder / f"{name}.npz", x=x, y=y)
+        numpy.savez(folder / f"{name}.npz", x=x, y0=y)

@@ -145,6 +145,3 @@ OpOperand *AttentionGradientOp::getStateOfSamples() { return stateOfDropout(*thi
 
 bool SoftmaxOp::mixesSamples() { return getAxis() == 0 && hasBatch(getInput()); }
 bool LogSoftmaxOp::mixesSamples() { return getAxis() == 0 && hasBatch(getInput()); }
-bool GatherOp::mixesSamples() {
-  return getAxis() == 0 && getBatchDims() == 0 && hasBatch(getTable());
-}

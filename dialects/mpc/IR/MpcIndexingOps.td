@@ -8,7 +8,7 @@ include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "dialects/mpc/IR/MpcTensorOps.td"
 
-def Mpc_GatherOp : Mpc_Op<"gather", [Pure, Mpc_MayMixSamples, Mpc_Inferred, Mpc_Precise, Mpc_Differentiable, Mpc_Referenced]> {
+def Mpc_GatherOp : Mpc_Op<"gather", [Pure, Mpc_Inferred, Mpc_Precise, Mpc_Differentiable, Mpc_Referenced]> {
   let summary = "elements of a table along an axis, at indices that integers name";
   let description = [{
     `result[o, b, i, r] = table[o, b, indices[b, i], r]`: the result has the table's shape with the

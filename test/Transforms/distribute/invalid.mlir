@@ -1,8 +1,8 @@
 // RUN: mpc-opt %s --mpc-distribute --split-input-file --verify-diagnostics
 
 func.func @predict(%x: tensor<?x4xf32> {mpc.input = "x"}) -> tensor<?x4xf32> attributes {mpc.entry = #mpc.entry_role<predict>} {
-  // expected-error @+1 {{mpc.softmax computes one value of all samples of a batch in a way that ranks cannot share (layer attention/weights); compile without --distributed}}
-  %0 = mpc.softmax %x {axis = 0 : i64} : tensor<?x4xf32> loc("attention/weights")
+  // expected-error @+1 {{mpc.softmax computes one value of all samples of a batch in a way that ranks cannot share; compile without --distributed}}
+  %0 = mpc.softmax %x {axis = 0 : i64} : tensor<?x4xf32>
   return %0 : tensor<?x4xf32>
 }
 
@@ -12,14 +12,6 @@ func.func @predict(%x: tensor<?x4xf32> {mpc.input = "x"}) -> tensor<4xi32> attri
   // expected-error @+1 {{mpc.argmax computes one value of all samples of a batch in a way that ranks cannot share}}
   %0 = mpc.argmax %x {axis = 0 : i64} : tensor<?x4xf32> -> tensor<4xi32>
   return %0 : tensor<4xi32>
-}
-
-// -----
-
-func.func @predict(%x: tensor<?x4xf32> {mpc.input = "x"}, %i: tensor<3xi32>) -> tensor<3x4xf32> attributes {mpc.entry = #mpc.entry_role<predict>} {
-  // expected-error @+1 {{mpc.gather computes one value of all samples}}
-  %0 = mpc.gather %x, %i {axis = 0 : i64} : tensor<?x4xf32>, tensor<3xi32> -> tensor<3x4xf32>
-  return %0 : tensor<3x4xf32>
 }
 
 // -----

@@ -4,7 +4,7 @@
 // RUN: mpc-opt %t.once --mpc-distribute -o %t.twice
 // RUN: diff %t.once %t.twice
 
-// REMARK: 10 values of all samples are reduced over ranks
+// REMARK: 9 values of all samples are reduced over ranks
 
 // CHECK-LABEL: func.func @train_step
 func.func @train_step(%x: tensor<?x4xbf16> {mpc.input = "x"}, %w: tensor<4x3xbf16>, %dy: tensor<?x3xbf16>, %l: tensor<?xf32>,
