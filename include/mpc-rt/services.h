@@ -302,6 +302,34 @@ typedef struct mpc_rt_trace_call_t {
 /* What every call has. */
 #define MPC_RT_TRACE_CALL_MINIMUM sizeof(mpc_rt_trace_call_t)
 
+/* ---- Ranks ------------------------------------------------------------------------------- */
+
+enum {
+  MPC_RT_ALL_REDUCE_ENDS_BUCKET = 1 /* the arrays of this bucket are all there: they go now */
+};
+
+/* The reduction of an array over the ranks of a job, in place (mpc-rt/collectives.h); without ranks
+ * the array itself. Arrays of one bucket have one dtype and one reduction. */
+typedef struct mpc_rt_all_reduce_t {
+  uint32_t struct_size;
+  uint32_t bucket; /* counted from 0 in each entry */
+  mpc_rt_dtype_t dtype;
+  uint32_t reduction; /* mpc_rt_reduction_t */
+  uint32_t flags;     /* MPC_RT_ALL_REDUCE_* */
+  uint32_t reserved;
+  int64_t count; /* elements */
+  const char *layer;
+} mpc_rt_all_reduce_t;
+
+typedef struct mpc_rt_all_reduce_call_t {
+  uint32_t struct_size;
+  uint32_t reserved;
+  void *data;
+} mpc_rt_all_reduce_call_t;
+
+/* What every call has. */
+#define MPC_RT_ALL_REDUCE_CALL_MINIMUM sizeof(mpc_rt_all_reduce_call_t)
+
 /* ---- Loops ------------------------------------------------------------------------------- */
 
 /* A call of services->parallel_for. */
@@ -364,6 +392,13 @@ typedef struct mpc_rt_services_t {
    * when the context keeps none. 0 or a status code. */
   int32_t (*trace)(void *context, const mpc_rt_trace_t *descriptor,
                    const mpc_rt_trace_call_t *call);
+  /* Begins a reduction over ranks; until wait_for_ranks of the bucket the array is the runtime's. 0
+   * or a status code, as of the next one. */
+  int32_t (*all_reduce)(void *context, const mpc_rt_all_reduce_t *descriptor,
+                        const mpc_rt_all_reduce_call_t *call);
+  /* Returns when the arrays of descriptor->bucket hold their reductions. */
+  int32_t (*wait_for_ranks)(void *context, const mpc_rt_all_reduce_t *descriptor,
+                            const mpc_rt_all_reduce_call_t *call);
 } mpc_rt_services_t;
 
 /* What an entry receives. Pointers are 64-byte aligned for variables and arena. */

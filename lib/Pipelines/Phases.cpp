@@ -70,9 +70,13 @@ static void addAutodiff(OpPassManager &manager, const PipelineOptions &options) 
   manager.addPass(createVerifyAutodiff());
 }
 
-static void addScaling(OpPassManager &manager) {
+static void addScaling(OpPassManager &manager, const PipelineOptions &options) {
   // After autodiff: scaling only changes the seed and wraps the results.
   manager.addPass(createScaleLoss());
+  // After it, because what tests gradients must see those of all ranks; before fusion, while each
+  // sum over the batch is an op of its own.
+  if (options.distributed)
+    manager.addPass(createDistribute());
   manager.addPass(createVerifyScaling());
 }
 
@@ -140,13 +144,13 @@ static void addPasses(OpPassManager &manager, Phase phase, const PipelineOptions
   case Phase::Autodiff:
     return addAutodiff(manager, options);
   case Phase::Scaling:
-    return addScaling(manager);
+    return addScaling(manager, options);
   case Phase::Fusion:
     return addFusion(manager, options);
   case Phase::Tensors:
     return addTensors(manager, options);
   case Phase::Buffers:
-    return buildBuffersPipeline(manager, options.device);
+    return buildBuffersPipeline(manager, options.device, options.bucketBytes);
   case Phase::Kernels:
     return buildKernelsPipeline(manager, options.device);
   case Phase::Module:
@@ -202,6 +206,7 @@ struct PhaseOptions : PassPipelineOptions<PhaseOptions> {
                        clEnumValN(OutputGuard::off, "off", "they are what the policies say"))};
   Option<std::string> lossScale{*this, "loss-scale", llvm::cl::desc("as mpcc --loss-scale"),
                                 llvm::cl::init("auto")};
+  Option<bool> distributed{*this, "distributed", llvm::cl::desc("as mpcc --distributed")};
   Option<Device> device{*this, "target", llvm::cl::desc("cpu, cuda or cuda:sm_N,…"),
                         llvm::cl::init(Device::cpu)};
 };
@@ -219,6 +224,7 @@ void mpc::registerPhasePipelines() {
           options.outputGuard = given.guard == OutputGuard::on;
           options.lossScale = given.lossScale;
           options.device = given.device;
+          options.distributed = given.distributed;
           // A later pass that fails on other IR would seem to be at fault itself.
           for (int phase = int(Phase::Import); phase <= last; ++phase)
             addPhase(manager, Phase(phase), options);

@@ -21,6 +21,11 @@ struct TrainOptions {
   bool terminateOnNaN = false, tune = false, memory = false, json = false, quiet = false;
   std::optional<training::EarlyStopOptions> earlyStop;
   std::optional<training::ReduceLearningRateOptions> reduceLearningRate;
+
+  /// A rank after the first leaves files and printing to it.
+  void keepToOneself();
+  /// The options that have to be the same on every rank, in words.
+  std::string describe() const;
 };
 
 /// Faults are left in `arguments`.

@@ -71,6 +71,7 @@ mpc_rt_services_t makeServices() {
   setConvolution(services);
   setAttention(services);
   setTrace(services);
+  setRankReductions(services);
   return services;
 }
 

@@ -9,6 +9,7 @@
 #include "runtime/base/memory.h"
 #include "runtime/drivers/driver.h"
 #include "runtime/execution/context_use.h"
+#include "runtime/execution/rank_reductions.h"
 #include "runtime/execution/train_loop.h"
 #include "runtime/execution/value_watch.h"
 #include "runtime/execution/variable_layout.h"
@@ -55,6 +56,7 @@ struct mpc_rt_context_t {
   std::unique_ptr<mpc::rt::TrainLoop> trainLoop;
   std::unique_ptr<mpc::rt::ValueWatch> valueWatch;   // null: nobody watches
   std::unique_ptr<mpc::rt::TraceRecord> traceRecord; // null: nothing that is reported is kept
+  std::unique_ptr<mpc::rt::RankReductions> rankReductions; // null: one rank
   std::unique_ptr<mpc::rt::Driver> driver;           // last: it may hold device memory of the above
 };
 

@@ -15,6 +15,7 @@ void setContraction(mpc_rt_services_t &services) noexcept;
 void setConvolution(mpc_rt_services_t &services) noexcept;
 void setAttention(mpc_rt_services_t &services) noexcept;
 void setTrace(mpc_rt_services_t &services) noexcept;
+void setRankReductions(mpc_rt_services_t &services) noexcept;
 
 } // namespace mpc::rt
 

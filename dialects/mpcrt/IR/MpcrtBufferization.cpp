@@ -152,6 +152,7 @@ void mpc::mpcrt::registerBufferizableOpInterfaceExternalModels(DialectRegistry &
     AttendOp::attachInterface<ServiceCallBufferization<AttendOp>>(*context);
     AttendGradientOp::attachInterface<ServiceCallBufferization<AttendGradientOp>>(*context);
     TraceOp::attachInterface<TraceBufferization>(*context);
+    AllReduceOp::attachInterface<ServiceCallBufferization<AllReduceOp>>(*context);
     ConcatenateOp::attachInterface<StridedBufferization<ConcatenateOp>>(*context);
     ScatterAddOp::attachInterface<StridedBufferization<ScatterAddOp>>(*context);
   });

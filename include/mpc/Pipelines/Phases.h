@@ -29,6 +29,10 @@ struct PipelineOptions {
   bool biasGradientsInProducts = false;
   /// `--numerics`: entries that report their values.
   bool numerics = false;
+  /// `--distributed`: entries reduce over the ranks of a job.
+  bool distributed = false;
+  /// `--bucket-bytes=`: the largest message of several gradients.
+  int64_t bucketBytes = 4 << 20;
   bool isOnDevice() const { return device == Device::cuda; }
 };
 

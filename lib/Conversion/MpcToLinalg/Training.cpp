@@ -8,6 +8,7 @@
 #include "lib/Conversion/MpcToLinalg/Scalar.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mpc/Analysis/LayerPath.h"
 #include "runtime/rules/loss_scale.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -33,6 +34,20 @@ struct LowerVariableGradient : OpConversionPattern<VariableGradientOp> {
   LogicalResult matchAndRewrite(VariableGradientOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     rewriter.replaceOp(op, adaptor.getGradient());
+    return success();
+  }
+};
+
+struct LowerAllReduce : OpConversionPattern<AllReduceOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult matchAndRewrite(AllReduceOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    auto reduced =
+        mpcrt::AllReduceOp::create(rewriter, op.getLoc(), TypeRange(adaptor.getInput().getType()),
+                                   op.getKind(), adaptor.getInput(), /*bucket=*/0,
+                                   /*endsBucket=*/false, op.getBefore(), layerPathOf(op.getLoc()));
+    rewriter.replaceOp(op, reduced.getResults());
     return success();
   }
 };
@@ -145,6 +160,6 @@ struct LowerLossScaleUpdate : OpConversionPattern<LossScaleUpdateOp> {
 } // namespace
 
 void mpc::populateTrainingPatterns(const TypeConverter &converter, RewritePatternSet &patterns) {
-  patterns.add<LowerAllFinite, LowerGradientSeed, LowerLossScaleUpdate, LowerTrace,
+  patterns.add<LowerAllFinite, LowerAllReduce, LowerGradientSeed, LowerLossScaleUpdate, LowerTrace,
                LowerVariableGradient>(converter, patterns.getContext());
 }

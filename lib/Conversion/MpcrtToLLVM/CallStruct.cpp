@@ -54,6 +54,8 @@ public:
   void write(mpcrt::AttendOp op);
   void write(mpcrt::AttendGradientOp op);
   void write(mpcrt::TraceOp op);
+  void write(mpcrt::AllReduceOp op) { writeReduction(op.getOut()); }
+  void write(mpcrt::WaitForRanksOp op) { writeReduction(op.getOut()); }
 
   StackStruct fields;
   size_t minimum = 0;
@@ -62,6 +64,10 @@ private:
   void set(CField field, Value buffer) {
     if (buffer)
       fields.set(field, emit.cast(buffer, emit.pointer()));
+  }
+  void writeReduction(Value out) {
+    minimum = MPC_RT_ALL_REDUCE_CALL_MINIMUM;
+    set(MPC_C_FIELD(mpc_rt_all_reduce_call_t, data), out);
   }
   Emitter &emit;
   Value batch, kernel;
@@ -148,6 +154,7 @@ Value mpc::storeCall(Emitter &emit, Block *prologue, Operation *op, Value batch,
   CallWriter writer(emit, batch, kernel);
   llvm::TypeSwitch<Operation *>(op)
       .Case<mpcrt::ContractOp, mpcrt::ConvolveOp, mpcrt::AttendOp, mpcrt::AttendGradientOp,
-            mpcrt::TraceOp>([&](auto call) { writer.write(call); });
+            mpcrt::TraceOp, mpcrt::AllReduceOp, mpcrt::WaitForRanksOp>(
+          [&](auto call) { writer.write(call); });
   return writer.fields.store(emit, prologue, writer.minimum, /*startsWithSize=*/true);
 }

@@ -4,6 +4,7 @@
 #include "dialects/mpc/IR/Float8.h"
 #include "lib/Conversion/MpcrtToLLVM/Emitter.h"
 #include "lib/Support/CField.h"
+#include "mpc-rt/collectives.h"
 #include "mpc/Analysis/BatchExtent.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -119,6 +120,8 @@ static int64_t dtypeOf(Value value) {
     return isa<Float8E4M3FNType>(type) ? MPC_RT_FLOAT8_E4M3FN : MPC_RT_FLOAT8_E5M2;
   if (type.isInteger(32))
     return MPC_RT_INT32;
+  if (type.isInteger(64))
+    return MPC_RT_INT64;
   return type.isF16() ? MPC_RT_FLOAT16 : MPC_RT_FLOAT64;
 }
 
@@ -306,6 +309,37 @@ static FailureOr<Value> describe(mpcrt::TraceOp op, TablePositions &tables) {
 }
 #undef FIELD
 
+static int64_t codeOf(ReduceKind kind, bool before) {
+  if (before)
+    return MPC_RT_REDUCTION_SUM_BEFORE;
+  switch (kind) {
+  case ReduceKind::Max:
+    return MPC_RT_REDUCTION_MAX;
+  case ReduceKind::Min:
+    return MPC_RT_REDUCTION_MIN;
+  default:
+    return MPC_RT_REDUCTION_SUM; // the verifier knows no other
+  }
+}
+
+#define FIELD(name) MPC_C_FIELD(mpc_rt_all_reduce_t, name)
+/// Describes a reduction over ranks, or the wait for its bucket.
+static FailureOr<Value> describeReduction(Operation *op, Value out, int64_t bucket, StringRef layer,
+                                          int64_t reduction, bool endsBucket,
+                                          TablePositions &tables) {
+  ConstantStruct table(op, "mpcrt_reduction_" + std::to_string(tables.reductions++),
+                       sizeof(mpc_rt_all_reduce_t));
+  table.set(FIELD(struct_size), int64_t(sizeof(mpc_rt_all_reduce_t)));
+  table.set(FIELD(bucket), bucket);
+  table.set(FIELD(dtype), dtypeOf(out));
+  table.set(FIELD(reduction), reduction);
+  table.set(FIELD(flags), int64_t(endsBucket ? MPC_RT_ALL_REDUCE_ENDS_BUCKET : 0));
+  table.set(FIELD(count), cast<MemRefType>(out.getType()).getNumElements());
+  table.setText(FIELD(layer), layer);
+  return table.finish();
+}
+#undef FIELD
+
 FailureOr<Value> mpc::describeCall(Operation *op, int32_t rhsVariable, TablePositions &tables) {
   return llvm::TypeSwitch<Operation *, FailureOr<Value>>(op)
       .Case<mpcrt::ContractOp, mpcrt::ConvolveOp>(
@@ -313,6 +347,15 @@ FailureOr<Value> mpc::describeCall(Operation *op, int32_t rhsVariable, TablePosi
       .Case<mpcrt::AttendOp, mpcrt::AttendGradientOp>(
           [&](auto call) { return describeAttention(call, tables); })
       .Case([&](mpcrt::TraceOp trace) { return describe(trace, tables); })
+      .Case([&](mpcrt::AllReduceOp call) {
+        return describeReduction(call, call.getOut(), call.getBucket(), call.getLayer(),
+                                 codeOf(call.getKind(), call.getBefore()), call.getEndsBucket(),
+                                 tables);
+      })
+      .Case([&](mpcrt::WaitForRanksOp call) {
+        return describeReduction(call, call.getOut(), call.getBucket(), call.getLayer(),
+                                 MPC_RT_REDUCTION_SUM, /*endsBucket=*/false, tables);
+      })
       .Default([](Operation *other) { return other->emitOpError("has no service"); });
 }
 
@@ -321,5 +364,7 @@ int64_t mpc::serviceOf(Operation *op) {
       .Case([](mpcrt::ContractOp) { return offsetof(mpc_rt_services_t, contract); })
       .Case([](mpcrt::ConvolveOp) { return offsetof(mpc_rt_services_t, convolve); })
       .Case([](mpcrt::TraceOp) { return offsetof(mpc_rt_services_t, trace); })
+      .Case([](mpcrt::AllReduceOp) { return offsetof(mpc_rt_services_t, all_reduce); })
+      .Case([](mpcrt::WaitForRanksOp) { return offsetof(mpc_rt_services_t, wait_for_ranks); })
       .Default([](Operation *) { return offsetof(mpc_rt_services_t, attend); });
 }
