@@ -12,6 +12,7 @@
 #include "mpc/Interpreter/Passes.h"
 #include "mpc/Numerics/Lint/Passes.h"
 #include "mpc/Numerics/Ranges/Ranges.h"
+#include "mpc/Numerics/Trace/Passes.h"
 #include "mpc/Pipelines/Codegen.h"
 #include "mpc/Pipelines/Phases.h"
 #include "mpc/Training/Passes.h"
@@ -30,6 +31,7 @@ void mpc::registerAllPasses() {
   registerMpcConversionPasses();
   registerMpcInterpreterPasses();
   registerMpcLintPasses();
+  registerMpcTracePasses();
   registerMpcTrainingPasses();
   registerMpcTransformsPasses();
   registerPhasePipelines();

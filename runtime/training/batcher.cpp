@@ -4,6 +4,7 @@
 
 #include "data/gather.h"
 #include "data/variable_tensor.h"
+#include "training/rank_job.h"
 
 #include <algorithm>
 #include <cstring>
@@ -64,6 +65,22 @@ void Batcher::prefetch(const data::Dataset &data, const std::vector<int64_t> &ro
 
 Status Batcher::run(const data::Dataset &data, const std::vector<int64_t> &rows,
                     const std::vector<int64_t> &next) {
+  const auto [rank, ranks] = session_.place();
+  const bool isShared =
+      ranks > 1 && std::strcmp(entry_.name, "predict") != 0; // predictions stay row by row
+  if (!isShared)
+    return runOwn(data, rows, next);
+  if (rows.size() < ranks)
+    return Failure(data.path + ": a batch of " + std::to_string(rows.size()) +
+                   (rows.size() == 1 ? " row" : " rows") + " is too small for " +
+                   std::to_string(ranks) +
+                   " ranks, each of which takes one row at least; expected a --batch-size that "
+                   "leaves a larger last batch, or fewer ranks");
+  return runOwn(data, rowsOfRank(rows, rank, ranks), rowsOfRank(next, rank, ranks));
+}
+
+Status Batcher::runOwn(const data::Dataset &data, const std::vector<int64_t> &rows,
+                       const std::vector<int64_t> &next) {
   const auto count = static_cast<int64_t>(rows.size());
   const bool isOnDevice = prefetchedData_ == &data && prefetchedRows_ == rows;
   prefetch(data, next);

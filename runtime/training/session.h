@@ -19,6 +19,11 @@ struct SessionOptions {
   bool verify = false; // NAME.safetensors against the hash that the library has
 };
 
+/// Which of how many ranks a process is.
+struct RankPlace {
+  unsigned rank = 0, ranks = 1;
+};
+
 /// Owns model and context. Failures carry the runtime's message and the library's path.
 class Session {
 public:
@@ -65,6 +70,10 @@ public:
   /// The memory that the process had resident before the context's.
   uint64_t residentWhenOpened() const { return residentWhenOpened_; }
 
+  /// This process is one of several ranks: entries that reduce over them take its rows alone.
+  void setPlace(RankPlace place) { place_ = place; }
+  RankPlace place() const { return place_; }
+
   /// A Failure from the runtime's last error, naming the library.
   data::Failure runtimeFailure(mpc_rt_status_t status) const;
 
@@ -77,6 +86,7 @@ private:
   mpc_rt_model_t *model_ = nullptr;
   mpc_rt_context_t *context_ = nullptr;
   uint64_t residentWhenOpened_ = 0;
+  RankPlace place_;
   std::string path_;
   std::vector<std::string> notes_;
 };

@@ -55,6 +55,7 @@ FORBIDDEN_INCLUDES = [
     ("runtime/", r"^(mlir|llvm|mpc|dialects|lib)(/|-c/)|^lib/", "the runtime never sees the compiler"),
     ("runtime/base/", r"^runtime/(?!base/|untrusted/|rules/)", "everything else stands on it"),
     ("runtime/threads/", r"^runtime/(?!base/|threads/)", "every driver uses it"),
+    ("runtime/numerics/", r"^runtime/(?!base/|numerics/)", "execution uses it"),
     ("runtime/initializers/", r"^runtime/(?!base/|threads/|initializers/)", "execution uses it"),
     ("runtime/module/", r"^runtime/(?!base/|rules/|untrusted/|module/)", "execution uses it"),
     ("runtime/drivers/", r"^runtime/(?!base/|threads/|rules/|untrusted/|drivers/)", "execution uses drivers"),

@@ -27,6 +27,8 @@ FILES = """
 cp "$SOURCE/examples/mnist_mlp/model_256.keras" model.keras
 cp "$SOURCE/examples/mnist_mlp/model.json" model.json
 mpcc model.keras -q -o model.mpc
+mpcc model.keras -q --numerics --custom-loop=off -o traced.mpc
+mpcc model.keras -q --numerics --custom-loop=off --policy=mixed_bfloat16 -o mixed.mpc
 echo '{"default_policy": "mixed_bfloat16", "policy_map": {"dense_1": "float32"}}' > map.json
 /usr/bin/python3 - "$FIXTURES/forward/bidirectional_concat__float32/model.keras" << 'END'
 import json, sys, zipfile

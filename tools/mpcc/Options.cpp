@@ -90,6 +90,14 @@ struct CommandLine {
                       "external, with --link=static embedded)"));
   MPC_OPTION(std::string, customLoop, "custom-loop", cl::init("on"), cl::value_desc("on|off"),
              cl::desc("Also compile the stages of a custom training loop (NAME_forward, …)"));
+  MPC_OPTION(
+      bool, numerics, "numerics",
+      cl::desc("Also compile what mpc-run numerics needs: entries that report their values"));
+  MPC_OPTION(bool, distributed, "distributed",
+             cl::desc("Train on several ranks (mpirun -np N mpc-run train): entries reduce over "
+                      "them"));
+  MPC_OPTION(int64_t, bucketBytes, "bucket-bytes", cl::init(4 << 20), cl::value_desc("N"),
+             cl::desc("With --distributed: the largest message of several gradients"));
   MPC_OPTION(std::string, cache, "cache", cl::value_desc("DIR"),
              cl::desc("Where compiled functions are kept for the next time (default: the user's "
                       "cache folder); empty: nowhere"));
@@ -178,6 +186,9 @@ static void readCudaOptions(UsageErrors &errors, const CommandLine &line, Compil
     belongs(line.emit == "cuda", "--emit=cuda");
     belongs(line.noKernelSource, "--no-kernel-source");
   }
+  if (options.cuda && line.numerics)
+    errors.report("--numerics is not there yet for --target=cuda; leave --target out to look at "
+                  "the numbers on the CPU, which rounds in the same places");
   options.emitCuda = line.emit == "cuda";
   if (options.emitCuda && !line.compileTo.empty() && line.compileTo != "kernels")
     errors.report("--emit=cuda stops after the phase kernels; leave --compile-to out");
@@ -226,6 +237,14 @@ static void checkChoices(UsageErrors &errors, const CommandLine &line, llvm::Str
   if (line.weights.getNumOccurrences())
     errors.oneOf("weights", line.weights, {"external", "embedded"});
   errors.oneOf("link", line.link, {"shared", "static"});
+  if (line.bucketBytes < 0)
+    errors.report("--bucket-bytes: expected a number of bytes, 0 or more");
+  if (line.bucketBytes.getNumOccurrences() && !line.distributed)
+    errors.report("--bucket-bytes: is for several ranks; add --distributed");
+  if (line.distributed && llvm::StringRef(line.target).starts_with("cuda"))
+    errors.report(
+        "--distributed: reduces over ranks on the CPU; with --target=cuda it is not there "
+        "yet");
   if (line.calibrate.getNumOccurrences())
     errors.report(
         "--calibrate=" + line.calibrate +
@@ -306,6 +325,9 @@ static void takeOptions(const CommandLine &line, CompileOptions &options) {
   options.pipeline.outputGuard = line.outputGuard == "on";
   options.pipeline.lossScale = line.lossScale;
   options.pipeline.customLoop = line.customLoop == "on";
+  options.pipeline.numerics = line.numerics;
+  options.pipeline.distributed = line.distributed;
+  options.pipeline.bucketBytes = line.bucketBytes;
   options.target = line.target;
   options.pipeline.biasGradientsInProducts = line.biasGradients == "products";
   options.mode = line.mode == "auto"    ? Mode::Auto

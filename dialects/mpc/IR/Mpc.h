@@ -90,6 +90,9 @@ template <typename Op> struct CheaperThanStack : mlir::OpTrait::TraitBase<Op, Ch
 /// Trait of ops whose reference value is what compiled code computes, bit by bit.
 template <typename Op> struct ExactOfConstants : mlir::OpTrait::TraitBase<Op, ExactOfConstants> {};
 
+/// Trait of ops whose results have elements of their operands, and zeros.
+template <typename Op> struct MovesElements : mlir::OpTrait::TraitBase<Op, MovesElements> {};
+
 /// Trait of ops that MpcDialect::kEveryStepAttr may mark: their vector-Jacobian products ask for
 /// it.
 template <typename Op> struct KnowsEveryStep : mlir::OpTrait::TraitBase<Op, KnowsEveryStep> {};
