@@ -1,4 +1,4 @@
-# mpc_add_model(TARGET app MODEL digits.keras [NAME n] [POLICY p] [OPTIONS ...])
+# mpc_add_model(TARGET app MODEL digits.keras [STATIC] [NAME n] [POLICY p] [OPTIONS ...])
 #
 # Compiles the model when the project is built and links the target with lib<n>.so; the target's
 # sources include "<n>.h". NAME: default the file's stem as a C identifier. POLICY: a Keras policy
@@ -6,6 +6,7 @@
 # are relative to the source folder, and what they hold is compiled again when it changes.
 # A second call with the same arguments but for TARGET links that target, too, as does
 # target_link_libraries(other PRIVATE <n>::<n>) anywhere.
+# STATIC: model, weights and runtime become a part of the program, which then runs alone.
 # The library stands in <n>.mpc of the binary folder, where programs of the build tree find it. With
 # a program that is installed belong $<TARGET_FILE:<n>::<n>> and, from the same folder to the same
 # folder, <n>.safetensors; with OPTIONS --weights=embedded the former alone.
@@ -39,7 +40,7 @@ function(mpc_find_option_files options files)
 endfunction()
 
 function(mpc_add_model)
-  cmake_parse_arguments(ARG "" "TARGET;MODEL;NAME;POLICY" "OPTIONS" ${ARGN})
+  cmake_parse_arguments(ARG "STATIC" "TARGET;MODEL;NAME;POLICY" "OPTIONS" ${ARGN})
   foreach(needed TARGET MODEL)
     if(NOT ARG_${needed})
       message(FATAL_ERROR "mpc_add_model: ${needed} is missing")
@@ -68,6 +69,15 @@ function(mpc_add_model)
   if(ARG_POLICY)
     list(PREPEND ARG_OPTIONS "--policy=${ARG_POLICY}")
   endif()
+  set(kind SHARED)
+  set(suffix so)
+  set(runtime mpc::runtime)
+  if(ARG_STATIC)
+    list(APPEND ARG_OPTIONS --link=static)
+    set(kind STATIC)
+    set(suffix a)
+    set(runtime mpc::runtime_static)
+  endif()
   mpc_find_option_files(ARG_OPTIONS inputs)
   string(REGEX REPLACE "[.]mlir(bc)?$" ".safetensors" weights "${model}")
   if(NOT weights STREQUAL model AND EXISTS "${weights}")
@@ -83,22 +93,25 @@ function(mpc_add_model)
     return()
   endif()
   set(folder "${CMAKE_CURRENT_BINARY_DIR}/${name}.mpc")
+  set(library "${folder}/lib${name}.${suffix}")
   set(options "--name=${name}" -o "${folder}" -q ${ARG_OPTIONS})
   add_custom_command(
-    OUTPUT "${folder}/lib${name}.so" "${folder}/${name}.h" "${folder}/${name}.json"
+    OUTPUT "${library}" "${folder}/${name}.h" "${folder}/${name}.json"
     COMMAND mpc::compiler "${model}" ${options}
     DEPENDS ${inputs} "$<TARGET_FILE:mpc::compiler>"
     COMMENT "Compiling model ${name}"
     VERBATIM)
-  add_custom_target(${name}_model DEPENDS "${folder}/lib${name}.so" "${folder}/${name}.h")
+  add_custom_target(${name}_model DEPENDS "${library}" "${folder}/${name}.h")
   file(MAKE_DIRECTORY "${folder}") # an include folder must exist when CMake runs
-  add_library(${name}::${name} SHARED IMPORTED GLOBAL)
+  add_library(${name}::${name} ${kind} IMPORTED GLOBAL)
   add_dependencies(${name}::${name} ${name}_model)
   set_target_properties(${name}::${name} PROPERTIES
     MPC_MADE_OF "${model};${ARG_OPTIONS}"
-    IMPORTED_LOCATION "${folder}/lib${name}.so"
-    IMPORTED_SONAME "lib${name}.so"
+    IMPORTED_LOCATION "${library}"
     INTERFACE_INCLUDE_DIRECTORIES "${folder}"
-    INTERFACE_LINK_LIBRARIES mpc::runtime)
+    INTERFACE_LINK_LIBRARIES ${runtime})
+  if(NOT ARG_STATIC)
+    set_target_properties(${name}::${name} PROPERTIES IMPORTED_SONAME "lib${name}.so")
+  endif()
   target_link_libraries(${ARG_TARGET} PRIVATE ${name}::${name})
 endfunction()

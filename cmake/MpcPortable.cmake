@@ -30,7 +30,7 @@ list(FILTER archives EXCLUDE REGEX "/libLLVM(${pattern})")
 list(TRANSFORM others REPLACE "(.+)" "PROCESSOR(\\1)")
 list(JOIN others "\n" lines)
 file(CONFIGURE OUTPUT ${portable}/processors.def CONTENT "\${lines}\n")
-foreach(name hdf5 sz aec z zstd)
+foreach(name hdf5 sz aec z zstd protobuf-lite)
   find_library(MPC_ARCHIVE_${name} lib${name}.a REQUIRED PATHS /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/hdf5/serial)
 endforeach()
 list(APPEND archives ${MPC_LLD_COMMON} ${MPC_LLD_ELF} ${MPC_ARCHIVE_z} ${MPC_ARCHIVE_zstd})
@@ -38,6 +38,8 @@ list(APPEND archives ${MPC_LLD_COMMON} ${MPC_LLD_ELF} ${MPC_ARCHIVE_z} ${MPC_ARC
 add_library(mpc_no_s3 STATIC EXCLUDE_FROM_ALL ${scripts}/no-s3.c)
 target_link_libraries(mpc_hdf5 INTERFACE
     $<$<BOOL:$<TARGET_PROPERTY:MPC_PORTABLE>>:${MPC_ARCHIVE_hdf5};${MPC_ARCHIVE_sz};${MPC_ARCHIVE_aec};mpc_no_s3>)
+
+target_link_libraries(mpc_protobuf INTERFACE $<$<BOOL:$<TARGET_PROPERTY:MPC_PORTABLE>>:${MPC_ARCHIVE_protobuf-lite}>)
 
 add_library(mpc_lld OBJECT EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/tools/ld.lld/ld.lld.cpp)
 target_include_directories(mpc_lld SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
@@ -47,6 +49,7 @@ add_custom_command(OUTPUT ${portable}/exports.map ${portable}/needed.rsp
     COMMAND ${Python3_EXECUTABLE} ${scripts}/needed-symbols.py --out ${portable}
             --libraries ${libmlir} ${libllvm} ${libstdcpp} ${MPC_LLD_COMMON} ${MPC_LLD_ELF}
             --users $<TARGET_FILE:mpcc> $<TARGET_FILE:mpc-convert> $<TARGET_FILE:mpc-opt> $<TARGET_OBJECTS:mpc_lld>
+                    ${MPC_ARCHIVE_protobuf-lite}
     DEPENDS ${portable_tools} mpc_lld ${scripts}/needed-symbols.py
     COMMAND_EXPAND_LISTS VERBATIM)
 add_library(mpctools SHARED EXCLUDE_FROM_ALL ${scripts}/absent.c ${portable}/exports.map)

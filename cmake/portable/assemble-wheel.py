@@ -16,7 +16,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 COMMANDS = ["mpcc", "mpc-run", "mpc-convert", "mpc-opt"]
 # Each part that is inside has its licence, by the Debian package that it came from.
 LICENCES = ["libmlir-22-dev", "llvm-22-dev", "liblld-22-dev", "libdnnl2", "libgomp1", "libstdc++6", "libhdf5-103-1", "libhdf5-103", "libaec0", "libzip4",
-            "libssl3", "libpcre2-8-0", "zlib1g", "libzstd1", "libbz2-1.0", "ocl-icd-libopencl1"]  # fmt: skip
+            "libssl3", "libpcre2-8-0", "libprotobuf-lite32", "libprotobuf-lite32t64", "zlib1g", "libzstd1", "libbz2-1.0", "ocl-icd-libopencl1"]  # fmt: skip
 
 
 def run(*command):

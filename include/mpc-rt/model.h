@@ -33,10 +33,12 @@ MPC_RT_API const char *mpc_rt_dtype_name(mpc_rt_dtype_t dtype);
 /* ---- Model ------------------------------------------------------------------------------------
  */
 
-/* `path`: a compiled library libNAME.so, or a folder that holds exactly one lib*.so.
- * NOT_FOUND: no such file, or none or several libraries in the folder. FAILED_PRECONDITION: not a
- * compiled model, or of another ABI version. DATA_LOSS: its tables contradict themselves. On
- * success *model is the caller's, who gives it back with mpc_rt_model_release; null otherwise. */
+/* `path`: a compiled library libNAME.so, a folder that holds exactly one lib*.so, or the archive of
+ * `mpcc --emit=archive`, whose library is loaded from memory (UNAVAILABLE where the system grants
+ * no memory file) and whose weights are mapped where they lie. NOT_FOUND: no such file, or none or
+ * several libraries in the folder. FAILED_PRECONDITION: not a compiled model, or of another ABI
+ * version. DATA_LOSS: a damaged file, or tables that contradict themselves. On success *model is
+ * the caller's, who gives it back with mpc_rt_model_release; null otherwise. */
 MPC_RT_API mpc_rt_status_t mpc_rt_model_load(const char *path, mpc_rt_model_t **model);
 
 /* For models linked into the program. `executable` must outlive the model. */
@@ -71,7 +73,7 @@ MPC_RT_API const mpc_rt_executable_t *mpc_rt_model_executable(const mpc_rt_model
  * mpc_rt_context_load_initial, and mpc_rt_context_load of that file, do the same first. */
 MPC_RT_API mpc_rt_status_t mpc_rt_model_verify_weights(const mpc_rt_model_t *model);
 
-/* The absolute path of the library when it was loaded; "" for a linked model. */
+/* The absolute path of the library or the archive when it was loaded; "" for a linked model. */
 MPC_RT_API const char *mpc_rt_model_path(const mpc_rt_model_t *model);
 
 /* Position of an entry ("predict", "evaluate", "gradients", "train_step") or of a variable by path.

@@ -260,6 +260,76 @@ typedef struct mpc_rt_attend_call_t {
 /* What every call has. */
 #define MPC_RT_ATTEND_CALL_MINIMUM offsetof(mpc_rt_attend_call_t, mask)
 
+/* ---- Traces ------------------------------------------------------------------------------ */
+
+#define MPC_RT_MAX_TRACE_SOURCES 6
+
+typedef enum mpc_rt_trace_direction_t {
+  MPC_RT_TRACE_FORWARD = 0,
+  MPC_RT_TRACE_BACKWARD = 1,
+  MPC_RT_TRACE_OPTIMIZER = 2
+} mpc_rt_trace_direction_t;
+
+enum {
+  MPC_RT_TRACE_SCALED = 1, /* the loss scale is in it */
+  MPC_RT_TRACE_ROWS = 2    /* its first extent counts the rows of the batch */
+};
+
+/* A value that an entry reports, dense and row-major. `slot` is its rank among those of the entry,
+ * by execution; an entry and its twin in float32 have the same slots. */
+typedef struct mpc_rt_trace_t {
+  uint32_t struct_size;
+  uint32_t slot;
+  mpc_rt_dtype_t dtype, before_dtype; /* floating */
+  uint32_t direction;                 /* mpc_rt_trace_direction_t */
+  uint32_t flags;                     /* MPC_RT_TRACE_* */
+  mpc_rt_extent_t count;              /* of elements; both parts may be there */
+  const char *layer, *op;
+  /* Slots of the traced values that it was computed of. */
+  uint32_t source_count;
+  uint32_t reserved;
+  int64_t sources[MPC_RT_MAX_TRACE_SOURCES];
+} mpc_rt_trace_t;
+
+typedef struct mpc_rt_trace_call_t {
+  uint32_t struct_size;
+  uint32_t reserved;
+  int64_t batch;
+  const void *value;
+  const void *before; /* what a narrowing cast rounded, or null */
+} mpc_rt_trace_call_t;
+
+/* What every call has. */
+#define MPC_RT_TRACE_CALL_MINIMUM sizeof(mpc_rt_trace_call_t)
+
+/* ---- Ranks ------------------------------------------------------------------------------- */
+
+enum {
+  MPC_RT_ALL_REDUCE_ENDS_BUCKET = 1 /* the arrays of this bucket are all there: they go now */
+};
+
+/* The reduction of an array over the ranks of a job, in place (mpc-rt/collectives.h); without ranks
+ * the array itself. Arrays of one bucket have one dtype and one reduction. */
+typedef struct mpc_rt_all_reduce_t {
+  uint32_t struct_size;
+  uint32_t bucket; /* counted from 0 in each entry */
+  mpc_rt_dtype_t dtype;
+  uint32_t reduction; /* mpc_rt_reduction_t */
+  uint32_t flags;     /* MPC_RT_ALL_REDUCE_* */
+  uint32_t reserved;
+  int64_t count; /* elements */
+  const char *layer;
+} mpc_rt_all_reduce_t;
+
+typedef struct mpc_rt_all_reduce_call_t {
+  uint32_t struct_size;
+  uint32_t reserved;
+  void *data;
+} mpc_rt_all_reduce_call_t;
+
+/* What every call has. */
+#define MPC_RT_ALL_REDUCE_CALL_MINIMUM sizeof(mpc_rt_all_reduce_call_t)
+
 /* ---- Loops ------------------------------------------------------------------------------- */
 
 /* A call of services->parallel_for. */
@@ -318,6 +388,17 @@ typedef struct mpc_rt_services_t {
    * code. */
   int32_t (*prepare)(void *context, const mpc_rt_call_t *call, mpc_rt_prepare_fn fill,
                      uint64_t bytes, void **memory);
+  /* Adds to the context's record of the value what its elements are (mpc-rt/numerics.h); nothing
+   * when the context keeps none. 0 or a status code. */
+  int32_t (*trace)(void *context, const mpc_rt_trace_t *descriptor,
+                   const mpc_rt_trace_call_t *call);
+  /* Begins a reduction over ranks; until wait_for_ranks of the bucket the array is the runtime's. 0
+   * or a status code, as of the next one. */
+  int32_t (*all_reduce)(void *context, const mpc_rt_all_reduce_t *descriptor,
+                        const mpc_rt_all_reduce_call_t *call);
+  /* Returns when the arrays of descriptor->bucket hold their reductions. */
+  int32_t (*wait_for_ranks)(void *context, const mpc_rt_all_reduce_t *descriptor,
+                            const mpc_rt_all_reduce_call_t *call);
 } mpc_rt_services_t;
 
 /* What an entry receives. Pointers are 64-byte aligned for variables and arena. */

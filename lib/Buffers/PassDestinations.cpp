@@ -126,6 +126,7 @@ private:
   OpBuilder builder;
   SmallVector<Result> results;
   SmallVector<DictionaryAttr> argumentAttributes;
+  DenseSet<Attribute> updated;          // symbols of the variables that results renew
   DenseMap<Attribute, Value> variables; // symbol to buffer
   DenseMap<Value, Value> tensorOf;      // buffer to tensor
 };
@@ -144,7 +145,6 @@ LogicalResult Entry::check() {
         !function.getArgAttr(index, MpcDialect::kVariableAttr))
       return function.emitOpError() << "argument " << index << " is no input, target or variable";
   }
-  DenseSet<Attribute> updated;
   for (unsigned i = 0; i < function.getNumResults(); ++i) {
     if (!isa<RankedTensorType>(function.getResultTypes()[i]))
       return function.emitOpError() << "result " << i << " must be a tensor";
@@ -208,7 +208,8 @@ LogicalResult Entry::passArgumentsInBuffers() {
     argument.setType(MemRefType::get(type.getShape(), type.getElementType()));
     if (variable && variables.count(variable)) // named twice: the first argument stands for both
       return function.emitOpError() << "takes " << variable << " twice";
-    Value tensor = toTensor(argument, /*writable=*/variable != nullptr);
+    // Other entries see variables that this one computes with and does not update.
+    Value tensor = toTensor(argument, /*writable=*/variable && updated.contains(variable));
     argument.replaceAllUsesExcept(tensor, tensor.getDefiningOp());
     tensorOf[argument] = tensor;
     if (variable)

@@ -24,7 +24,7 @@ class Compilation {
 public:
   explicit Compilation(const CompileOptions &options)
       : options(options), context(makeRegistry()), progress(options.progress),
-        diagnostics(context, options.model, options.color, options.quiet, progress) {
+        diagnostics(context, options, progress) {
     // A user's message names the place; the op's text would bury it.
     context.printOpOnDiagnostic(false);
     renewMatchBudget();
@@ -42,19 +42,19 @@ private:
   }
   ExitCode load();
   ExitCode loadKeras(llvm::MemoryBufferRef buffer);
+  ExitCode loadOnnx();
   ExitCode loadIR(llvm::MemoryBufferRef buffer);
   void warnOfLateOptions();
   ExitCode specializeBatch();
   ExitCode prepareTraining(const llvm::json::Object &fileConfig);
   ExitCode runPhases();
   ExitCode runPhase(Phase phase);
-  void warnOfWeights();
+  ExitCode refuseFindings();
   void recordManifest();
   void recordSourceHash();
   ExitCode finish(AtomicFiles &files, llvm::Error failure);
   /// Makes sure that everything printed reached standard output; else says so.
   ExitCode flushOutput();
-  ExitCode checkOutputs(llvm::StringRef directory, llvm::ArrayRef<std::string> names);
   std::string printIR();
   ExitCode writeIR();
   ExitCode writeCudaSource();
@@ -77,6 +77,7 @@ private:
   std::vector<std::string> legacyOptimizerNames;
   const llvm::MemoryBuffer *weightsFile = nullptr;
   int64_t openExtent = 0;
+  bool keepsOutputTypes = false; ///< outputs have the file's dtypes, whatever --output-guard says
   std::optional<keras::ImportedModel> imported;
   CompileConfig compileConfig;
   std::unique_ptr<llvm::MemoryBuffer> file;

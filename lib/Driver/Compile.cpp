@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mpcc's way from a model file to a compiled folder, phase by phase.
+#include "lib/Driver/CheckOutputs.h"
 #include "lib/Driver/Compilation.h"
-#include "lib/Driver/LostWeights.h"
 #include "lib/Driver/ModelName.h"
 #include "lib/Driver/OptimizerState.h"
 #include "lib/Driver/UnknownInput.h"
@@ -13,6 +13,7 @@
 #include "mpc/Codegen/CPU/Emit.h"
 #include "mpc/Import/IR/CheckIR.h"
 #include "mpc/Import/Keras/Archive.h"
+#include "mpc/Numerics/Lint/Lint.h"
 #include "mpc/Support/InputFile.h"
 #include "mpc/Support/InternalError.h"
 #include "mpc/Support/Sha256.h"
@@ -62,14 +63,8 @@ ExitCode Compilation::load() {
   case keras::FileKind::Other:
     break;
   }
-  if (isOnnxModel(options.model, bytes)) {
-    diagnostics.error(
-        options.model +
-        ": is an ONNX model, and ONNX import is not in this version of mpcc; expected "
-        "a .keras archive, a legacy .h5 model, a Keras architecture as JSON, or mpc "
-        "IR; compile the Keras model that it was made from");
-    return kExitUsage;
-  }
+  if (isOnnxModel(options.model, bytes))
+    return loadOnnx();
   // Every other file is IR, as text or as bytecode.
   if (std::string why = describeUnknownInput(options.model, bytes); !why.empty()) {
     diagnostics.error(options.model + ": " + why);
@@ -226,6 +221,7 @@ ExitCode Compilation::prepareTraining(const llvm::json::Object &fileConfig) {
   if (imported)
     config->rules = imported->trainingRules;
   module->walk([&](LayerOp layer) { config->hasOwnLoss |= layer.getKind() == "AddLoss"; });
+  config->mayOnlyPredict = options.mode == Mode::Auto;
   if (options.mode == Mode::Auto)
     for (const std::string &remark : leaveUnknownOut(*config))
       diagnostics.warning(options.model + ": " + remark);
@@ -288,13 +284,15 @@ void Compilation::recordManifest() {
                        builder.getI64IntegerAttr(int64_t(*options.initialize)));
 }
 
-/// Warns of weights that a cast destroys, and of those that training cannot change.
-void Compilation::warnOfWeights() {
-  for (const std::string &text : describeLostWeights(*module, weights))
-    diagnostics.warning(options.model + ":" + text);
-  if (module->lookupSymbol("loss"))
-    for (const std::string &text : describeIdleFactors(*module, weights))
-      diagnostics.warning(options.model + ":" + text);
+/// With --lint=error nothing is written of a model in which anything was found.
+ExitCode Compilation::refuseFindings() {
+  const unsigned findings = diagnostics.getFindings();
+  if (!options.lint.isError || findings == 0)
+    return kExitDone;
+  diagnostics.error(options.model + ": --lint=error: " + llvm::Twine(findings) +
+                    (findings == 1 ? " hazard was" : " hazards were") +
+                    " found; expected none; repair them, or silence them by --lint=error,-NAME");
+  return kExitBadInput;
 }
 
 ExitCode Compilation::runPhase(Phase phase) {
@@ -303,7 +301,9 @@ ExitCode Compilation::runPhase(Phase phase) {
   // pass would take a third of the time of them all.
   const bool verifiesEachPass = phase <= Phase::Fusion;
   manager.enableVerifier(verifiesEachPass);
-  addPhase(manager, phase, options.pipeline);
+  PipelineOptions pipeline = options.pipeline;
+  pipeline.outputGuard &= !keepsOutputTypes;
+  addPhase(manager, phase, pipeline);
   progress.follow(manager);
   progress.show("phase " + stringifyPhase(phase));
   if (options.verbose)
@@ -318,8 +318,9 @@ ExitCode Compilation::runPhase(Phase phase) {
     recordManifest();
     explanation.recordLayers(*module);
   }
-  if (phase == Phase::Casts)
-    warnOfWeights();
+  // Rules on layers look at the former, rules on types at the latter.
+  if (phase == Phase::Policy || phase == Phase::Casts)
+    emitFindings(lint(*module, {options.pipeline.device, &weights}));
   if (phase == Phase::Fusion)
     explanation.recordOps(*module);
   if (phase == Phase::Kernels)
@@ -335,7 +336,7 @@ ExitCode Compilation::runPhases() {
   for (int phase = int(first); phase <= int(std::min(last, Phase::Kernels)); ++phase)
     if (ExitCode code = runPhase(Phase(phase)); code != kExitDone)
       return code;
-  return kExitDone;
+  return refuseFindings();
 }
 
 /// Commits the files unless one could not be written.
@@ -366,35 +367,15 @@ std::string Compilation::printIR() {
   return text;
 }
 
-/// No file that was read is replaced.
-ExitCode Compilation::checkOutputs(llvm::StringRef directory, llvm::ArrayRef<std::string> names) {
-  for (const std::string &file : names) {
-    llvm::SmallString<128> path(directory);
-    llvm::sys::path::append(path, file);
-    for (llvm::StringRef input :
-         {llvm::StringRef(options.model), llvm::StringRef(options.pipeline.policy),
-          llvm::StringRef(options.loss), llvm::StringRef(options.optimizer),
-          llvm::StringRef(options.metrics)}) {
-      // Names of policies and losses are no files.
-      bool isSame = false;
-      if (input.empty() || llvm::sys::fs::equivalent(path, input, isSame) || !isSame)
-        continue;
-      diagnostics.error(input + ": would be replaced by the output " + path +
-                        "; name another folder with -o, or another model with --name");
-      return kExitUsage;
-    }
-  }
-  return kExitDone;
-}
-
 ExitCode Compilation::writeIR() {
   recordSourceHash();
   const std::string text = printIR();
-  if (options.outputDirectory.empty() || options.outputDirectory == "-") {
+  if (options.output.empty() || options.output == "-") {
     llvm::outs() << text;
     return flushOutput();
   }
-  if (ExitCode code = checkOutputs(options.outputDirectory, {name + ".mlir"}); code != kExitDone)
+  if (ExitCode code = checkOutputs(options, diagnostics, options.output, {name + ".mlir"});
+      code != kExitDone)
     return code;
   // The optimizer's variables are declared with the backward pass; before, its state has no place.
   if (last >= Phase::Autodiff) {
@@ -405,7 +386,7 @@ ExitCode Compilation::writeIR() {
     diagnostics.warning(options.model +
                         ": the optimizer's state in it does not go with IR of phase " +
                         stringifyPhase(last) + "; --compile-to=autodiff or a later phase keeps it");
-  AtomicFiles files(options.outputDirectory);
+  AtomicFiles files(options.output);
   llvm::Error failure = files.add(name + ".mlir", text);
   if (!failure && !weights.all().empty())
     failure = files.add(name + ".safetensors", [&](llvm::raw_ostream &stream) {
@@ -418,13 +399,14 @@ ExitCode Compilation::writeCudaSource() {
   std::optional<std::string> source = printCudaSource(*module);
   if (!source)
     return kExitBadInput;
-  if (options.outputDirectory.empty() || options.outputDirectory == "-") {
+  if (options.output.empty() || options.output == "-") {
     llvm::outs() << *source;
     return flushOutput();
   }
-  if (ExitCode code = checkOutputs(options.outputDirectory, {name + ".cu"}); code != kExitDone)
+  if (ExitCode code = checkOutputs(options, diagnostics, options.output, {name + ".cu"});
+      code != kExitDone)
     return code;
-  AtomicFiles files(options.outputDirectory);
+  AtomicFiles files(options.output);
   return finish(files, files.add(name + ".cu", *source));
 }
 
@@ -448,8 +430,9 @@ ExitCode Compilation::emit() {
   EmitOptions emitOptions;
   emitOptions.name = name;
   emitOptions.model = options.model;
-  emitOptions.outputDirectory =
-      options.outputDirectory.empty() ? name + ".mpc" : options.outputDirectory;
+  emitOptions.output = options.output.empty() ? name + ".mpc" : options.output;
+  emitOptions.isArchive = options.emitArchive;
+  emitOptions.isStatic = options.linkStatic;
   emitOptions.march = options.march;
   emitOptions.cuda = options.cuda;
   emitOptions.compilerVersion = options.compilerVersion;
@@ -460,8 +443,9 @@ ExitCode Compilation::emit() {
   emitOptions.progress = [&](size_t done, size_t all) {
     progress.show("phase module: " + llvm::Twine(done) + " of " + llvm::Twine(all) + " functions");
   };
-  if (ExitCode code =
-          checkOutputs(emitOptions.outputDirectory, listOutputs(name, options.embedWeights));
+  if (ExitCode code = options.emitArchive ? checkArchive(options, diagnostics, emitOptions.output)
+                                          : checkOutputs(options, diagnostics, emitOptions.output,
+                                                         listOutputs(emitOptions));
       code != kExitDone)
     return code;
   if (llvm::Error failure = emitModule(*module, weights, emitOptions)) {
@@ -471,7 +455,12 @@ ExitCode Compilation::emit() {
     return kExitBadInput;
   }
   if (options.verbose)
-    diagnostics.note("wrote " + emitOptions.outputDirectory + "/lib" + name + ".so");
+    diagnostics.note("wrote " + emitOptions.output +
+                     (options.emitArchive ? "" : "/" + libraryName(name, options.linkStatic)));
+  if (options.linkStatic && llvm::sys::fs::exists(emitOptions.output + "/lib" + name + ".so"))
+    diagnostics.warning(emitOptions.output + "/lib" + name +
+                        ".so: is of an earlier compilation, and what -l" + name +
+                        " would link; name lib" + name + ".a itself, or remove it");
   return kExitDone;
 }
 

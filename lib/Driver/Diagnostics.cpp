@@ -3,6 +3,8 @@
 #include "lib/Driver/Diagnostics.h"
 #include "lib/Driver/ProgressLine.h"
 #include "mlir/IR/Location.h"
+#include "mpc/Analysis/LintName.h"
+#include "mpc/Numerics/Lint/Lint.h"
 #include "runtime/untrusted/outlets.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/WithColor.h"
@@ -30,14 +32,14 @@ std::string mpc::placeOf(Location loc) {
   return place;
 }
 
-DiagnosticPrinter::DiagnosticPrinter(MLIRContext &context, std::string file, bool color, bool quiet,
+DiagnosticPrinter::DiagnosticPrinter(MLIRContext &context, const CompileOptions &options,
                                      ProgressLine &progress)
-    : file(std::move(file)), color(color), quiet(quiet), progress(progress),
+    : options(options), progress(progress),
       handler(&context, [this](Diagnostic &diagnostic) { return handle(diagnostic); }) {}
 
 void DiagnosticPrinter::print(DiagnosticSeverity severity, const Twine &message) {
   progress.erase();
-  auto mode = color ? llvm::ColorMode::Enable : llvm::ColorMode::Disable;
+  auto mode = options.color ? llvm::ColorMode::Enable : llvm::ColorMode::Disable;
   if (severity == DiagnosticSeverity::Error) {
     ++errors;
     llvm::WithColor(llvm::errs(), llvm::HighlightColor::Error, mode) << "error: ";
@@ -49,25 +51,45 @@ void DiagnosticPrinter::print(DiagnosticSeverity severity, const Twine &message)
   llvm::errs() << untrusted::forLine(message.str()) << '\n';
 }
 
+/// A hazard of the model is told always where it is one whatever the data, else with --lint.
+bool DiagnosticPrinter::isTold(StringRef lint) const {
+  const LintChoice &choice = options.lint;
+  const LintRule *rule = findLintRule(lint);
+  if (choice.silenced.count(lint.str()))
+    return false;
+  // Who asks for no scale knows of it.
+  const bool isAsked =
+      rule == findLintRule("no-loss-scale") && options.pipeline.lossScale == "none";
+  return choice.isOn || (rule && rule->isAlwaysTold && !isAsked);
+}
+
 LogicalResult DiagnosticPrinter::handle(Diagnostic &diagnostic) {
   if (diagnostic.getSeverity() == DiagnosticSeverity::Remark)
     return success();
-  if (quiet && diagnostic.getSeverity() != DiagnosticSeverity::Error)
+  const StringRef lint = lintNameOf(diagnostic);
+  if (!lint.empty() && !isTold(lint))
+    return success();
+  const bool isQuiet = options.quiet && diagnostic.getSeverity() != DiagnosticSeverity::Error;
+  if (isQuiet && lint.empty())
     return success();
   std::string place = placeOf(diagnostic.getLocation());
-  if (place == file) // the location of the module itself
+  if (place == options.model) // the location of the module itself
     place.clear();
   // The model's, or one that an option names.
-  std::string message = wholeFileOf(diagnostic.getLocation()).value_or(file).str() +
-                        (place.empty() ? "" : ":" + place) + ": " + diagnostic.str();
+  std::string message = wholeFileOf(diagnostic.getLocation()).value_or(options.model).str() +
+                        (place.empty() ? "" : ":" + place) + ": " + diagnostic.str() +
+                        (lint.empty() ? std::string() : " [lint-" + lint.str() + "]");
   if (message == last)
     return success();
   last = message;
+  findings += !lint.empty();
+  if (isQuiet)
+    return success();
   print(diagnostic.getSeverity(), message);
   for (Diagnostic &note : diagnostic.getNotes()) {
     std::string notePlace = placeOf(note.getLocation());
     print(DiagnosticSeverity::Note,
-          file + (notePlace.empty() ? "" : ":" + notePlace) + ": " + note.str());
+          options.model + (notePlace.empty() ? "" : ":" + notePlace) + ": " + note.str());
   }
   return success();
 }
@@ -80,10 +102,10 @@ void DiagnosticPrinter::error(llvm::Error failure) {
 
 void DiagnosticPrinter::error(const Twine &message) { print(DiagnosticSeverity::Error, message); }
 void DiagnosticPrinter::warning(const Twine &message) {
-  if (!quiet)
+  if (!options.quiet)
     print(DiagnosticSeverity::Warning, message);
 }
 void DiagnosticPrinter::note(const Twine &message) {
-  if (!quiet)
+  if (!options.quiet)
     print(DiagnosticSeverity::Note, message);
 }

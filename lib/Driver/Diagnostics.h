@@ -6,6 +6,7 @@
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
+#include "mpc/Driver/Compile.h"
 #include "llvm/Support/Error.h"
 
 namespace mpc {
@@ -18,7 +19,7 @@ class ProgressLine;
 class DiagnosticPrinter {
 public:
   /// `progress` is erased before each message.
-  DiagnosticPrinter(mlir::MLIRContext &context, std::string file, bool color, bool quiet,
+  DiagnosticPrinter(mlir::MLIRContext &context, const CompileOptions &options,
                     ProgressLine &progress);
 
   /// Prints each error of a list as a message of its own. The text names file and place itself.
@@ -27,15 +28,19 @@ public:
   void warning(const llvm::Twine &message);
   void note(const llvm::Twine &message);
   bool hasErrors() const { return errors > 0; }
+  /// How many lints were told, or would have been but for -q.
+  unsigned getFindings() const { return findings; }
 
 private:
   void print(mlir::DiagnosticSeverity severity, const llvm::Twine &message);
   mlir::LogicalResult handle(mlir::Diagnostic &diagnostic);
 
-  std::string file, last;
-  bool color, quiet;
+  bool isTold(llvm::StringRef lint) const;
+
+  const CompileOptions &options;
+  std::string last;
   ProgressLine &progress;
-  unsigned errors = 0;
+  unsigned errors = 0, findings = 0;
   mlir::ScopedDiagnosticHandler handler;
 };
 

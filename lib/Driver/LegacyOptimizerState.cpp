@@ -239,6 +239,24 @@ std::string matchNamed(Declared &declared, const std::vector<std::string> &names
   return "";
 }
 
+/// A model that is inside of two others is in the file twice, with state for one: Keras 2.11 and
+/// later takes state by place, up to the first of another shape (Optimizer.set_weights), and older
+/// ones take none.
+std::string matchFirst(Declared &declared, std::vector<keras::StoredTensor> &stored,
+                       Matches &matched) {
+  matched.clear();
+  for (auto [variable, tensor] : llvm::zip(declared.listed, stored)) {
+    if (!hasShape(tensor, variable))
+      break;
+    matched.emplace_back(variable, &tensor);
+  }
+  return "the file's optimizer state has " + std::to_string(stored.size()) +
+         " variables, the optimizer " + std::to_string(declared.listed.size()) + "; the first " +
+         std::to_string(matched.size()) +
+         " are taken over as they come, as Keras 2 does, the others start anew; name the optimizer "
+         "(--optimizer) to train without that state";
+}
+
 /// The values that the rule's variables share follow from the iterations where the file leaves them
 /// out.
 void addShared(Declared &declared, int64_t iterations, WeightStore &weights) {
@@ -265,7 +283,8 @@ bool mpc::isLegacyList(ModuleOp module, ArrayRef<keras::StoredTensor> stored) {
          (stored.size() == declared.listed.size() || hasIdleMomentum(declared, stored));
 }
 
-std::string mpc::addLegacyOptimizerState(ModuleOp module, const std::vector<std::string> &names,
+std::string mpc::addLegacyOptimizerState(ModuleOp module, OptimizerFamily family,
+                                         const std::vector<std::string> &names,
                                          std::vector<keras::StoredTensor> stored,
                                          WeightStore &weights) {
   Declared declared = readDeclared(module);
@@ -274,8 +293,13 @@ std::string mpc::addLegacyOptimizerState(ModuleOp module, const std::vector<std:
   Matches matched;
   std::string problem = names.empty() ? matchNumbered(declared, stored, matched)
                                       : matchNamed(declared, names, stored, matched);
+  if (!problem.empty() && !holdsState(stored))
+    return "";
+  if (!problem.empty() &&
+      (family != OptimizerFamily::Keras2 || names.empty() || declared.dynamicScale))
+    return problem;
   if (!problem.empty())
-    return holdsState(stored) ? problem : "";
+    problem = matchFirst(declared, stored, matched);
   int64_t iterations = 0;
   for (auto &[variable, tensor] : matched) {
     if (variable == declared.iteration)
@@ -285,5 +309,5 @@ std::string mpc::addLegacyOptimizerState(ModuleOp module, const std::vector<std:
   }
   if (!matched.empty())
     addShared(declared, iterations, weights);
-  return "";
+  return problem;
 }

@@ -6,6 +6,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mpc/Import/Keras/Weights.h"
 #include "mpc/Support/WeightStore.h"
+#include "mpc/Training/TrainingRules.h"
 #include <string>
 #include <vector>
 
@@ -17,8 +18,9 @@ namespace mpc {
 /// slot it is, or in Keras 2.0 to 2.3 the order does. Archives have numbers and no `names`.
 /// Variables that Keras 2 does not keep (learning rate) stay as they are; a product that follows
 /// from the iterations is computed. Returns a warning when the state does not fit and is left out,
-/// unless no step was made.
-std::string addLegacyOptimizerState(mlir::ModuleOp module, const std::vector<std::string> &names,
+/// or, of the family Keras2, taken in part, unless no step was made.
+std::string addLegacyOptimizerState(mlir::ModuleOp module, OptimizerFamily family,
+                                    const std::vector<std::string> &names,
                                     std::vector<keras::StoredTensor> stored, WeightStore &weights);
 
 /// Whether these, which numbers name, are as many as an archive of Keras 2 has; one that mpc wrote

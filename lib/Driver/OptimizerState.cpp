@@ -65,7 +65,7 @@ std::string mpc::addOptimizerState(ModuleOp module, OptimizerFamily family,
   if (stored.empty())
     return "";
   if (!names.empty() || (family != OptimizerFamily::Keras3 && isLegacyList(module, stored)))
-    return addLegacyOptimizerState(module, names, std::move(stored), weights);
+    return addLegacyOptimizerState(module, family, names, std::move(stored), weights);
   SmallVector<VariableOp> declared;
   for (VariableOp variable : module.getOps<VariableOp>())
     if (variable.getRole() == VariableRole::Optimizer)

@@ -15,6 +15,10 @@ static std::string lateOptions(const CompileOptions &options, llvm::StringRef na
     text += " --fp32-precision=tf32";
   if (options.emitCuda)
     text += " --emit=cuda";
+  if (options.emitArchive)
+    text += " --emit=archive";
+  if (options.linkStatic)
+    text += " --link=static";
   if (options.embedWeights)
     text += " --weights=embedded";
   return text + " --name=" + name.str();

@@ -8,7 +8,7 @@
 using namespace mlir;
 using namespace mpc;
 
-void mpc::buildBuffersPipeline(OpPassManager &manager, Device device) {
+void mpc::buildBuffersPipeline(OpPassManager &manager, Device device, int64_t bucketBytes) {
   // First, because afterwards bufferization has no function boundary to cross: state and results
   // are memrefs already, and every conflict is between values of one body.
   manager.addPass(createPassDestinations());
@@ -37,6 +37,8 @@ void mpc::buildBuffersPipeline(OpPassManager &manager, Device device) {
   // between calls shares its memory with nothing.
   if (device == Device::cuda)
     manager.addPass(createPrepareWeights());
+  // On allocations, too: what is under way to other ranks must share memory with nothing.
+  manager.addPass(createOverlapReductions({bucketBytes}));
   manager.addPass(createPlanMemory());
   // The plan leaves one view and one constant per use.
   manager.addNestedPass<func::FuncOp>(createCanonicalizerPass());

@@ -10,6 +10,9 @@
 #include "mpc/Buffers/Passes.h"
 #include "mpc/Conversion/Passes.h"
 #include "mpc/Interpreter/Passes.h"
+#include "mpc/Numerics/Lint/Passes.h"
+#include "mpc/Numerics/Ranges/Ranges.h"
+#include "mpc/Numerics/Trace/Passes.h"
 #include "mpc/Pipelines/Codegen.h"
 #include "mpc/Pipelines/Phases.h"
 #include "mpc/Training/Passes.h"
@@ -19,6 +22,7 @@ void mpc::registerAllDialects(mlir::DialectRegistry &registry) {
   mlir::registerAllDialects(registry);
   registry.insert<MpcDialect, mpcrt::MpcrtDialect>();
   mpcrt::registerBufferizableOpInterfaceExternalModels(registry);
+  registerRangeModels(registry);
 }
 
 void mpc::registerAllPasses() {
@@ -26,6 +30,8 @@ void mpc::registerAllPasses() {
   registerMpcBuffersPasses();
   registerMpcConversionPasses();
   registerMpcInterpreterPasses();
+  registerMpcLintPasses();
+  registerMpcTracePasses();
   registerMpcTrainingPasses();
   registerMpcTransformsPasses();
   registerPhasePipelines();

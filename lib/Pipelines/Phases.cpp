@@ -6,6 +6,7 @@
 #include "mpc/Autodiff/Passes.h"
 #include "mpc/Buffers/Passes.h"
 #include "mpc/Conversion/Passes.h"
+#include "mpc/Numerics/Trace/Passes.h"
 #include "mpc/Pipelines/Codegen.h"
 #include "mpc/Training/Passes.h"
 #include "mpc/Transforms/Passes.h"
@@ -69,13 +70,20 @@ static void addAutodiff(OpPassManager &manager, const PipelineOptions &options) 
   manager.addPass(createVerifyAutodiff());
 }
 
-static void addScaling(OpPassManager &manager) {
+static void addScaling(OpPassManager &manager, const PipelineOptions &options) {
   // After autodiff: scaling only changes the seed and wraps the results.
   manager.addPass(createScaleLoss());
+  // After it, because what tests gradients must see those of all ranks; before fusion, while each
+  // sum over the batch is an op of its own.
+  if (options.distributed)
+    manager.addPass(createDistribute());
   manager.addPass(createVerifyScaling());
 }
 
 static void addFusion(OpPassManager &manager, const PipelineOptions &options) {
+  // Behind all that decides about numbers; before anything joins ops, whose results it reports.
+  if (options.numerics)
+    manager.addPass(createTraceNumerics());
   // After scaling, because it extends the optimizer steps that scaling predicates; before anything
   // that could move a weight's cast into the op that reads it.
   manager.addPass(createShadowWeights());
@@ -136,13 +144,13 @@ static void addPasses(OpPassManager &manager, Phase phase, const PipelineOptions
   case Phase::Autodiff:
     return addAutodiff(manager, options);
   case Phase::Scaling:
-    return addScaling(manager);
+    return addScaling(manager, options);
   case Phase::Fusion:
     return addFusion(manager, options);
   case Phase::Tensors:
     return addTensors(manager, options);
   case Phase::Buffers:
-    return buildBuffersPipeline(manager, options.device);
+    return buildBuffersPipeline(manager, options.device, options.bucketBytes);
   case Phase::Kernels:
     return buildKernelsPipeline(manager, options.device);
   case Phase::Module:
@@ -198,6 +206,7 @@ struct PhaseOptions : PassPipelineOptions<PhaseOptions> {
                        clEnumValN(OutputGuard::off, "off", "they are what the policies say"))};
   Option<std::string> lossScale{*this, "loss-scale", llvm::cl::desc("as mpcc --loss-scale"),
                                 llvm::cl::init("auto")};
+  Option<bool> distributed{*this, "distributed", llvm::cl::desc("as mpcc --distributed")};
   Option<Device> device{*this, "target", llvm::cl::desc("cpu, cuda or cuda:sm_N,…"),
                         llvm::cl::init(Device::cpu)};
 };
@@ -215,6 +224,7 @@ void mpc::registerPhasePipelines() {
           options.outputGuard = given.guard == OutputGuard::on;
           options.lossScale = given.lossScale;
           options.device = given.device;
+          options.distributed = given.distributed;
           // A later pass that fails on other IR would seem to be at fault itself.
           for (int phase = int(Phase::Import); phase <= last; ++phase)
             addPhase(manager, Phase(phase), options);

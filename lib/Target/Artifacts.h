@@ -13,12 +13,12 @@ std::string toManifest(const ModuleTables &tables, bool describesBuild = true);
 /// NAME.h, C99: the model's entries, inputs and variables as constants, and NAME_-prefixed
 /// functions over mpc-rt/model.h.
 std::string toHeader(const ModuleTables &tables);
-/// NAMEConfig.cmake: an imported target NAME::NAME.
-std::string toCMakeConfig(const ModuleTables &tables);
+/// NAMEConfig.cmake: an imported target NAME::NAME, of libNAME.a with `isStatic`.
+std::string toCMakeConfig(const ModuleTables &tables, bool isStatic);
 /// example.c: predicts once on zeros.
-std::string toExample(const ModuleTables &tables);
+std::string toExample(const ModuleTables &tables, bool isStatic);
 /// The first lines of example.c of the model `name`.
-std::string toExampleHead(llvm::StringRef name);
+std::string toExampleHead(llvm::StringRef name, bool isStatic);
 
 /// Null when the library has no such entry.
 inline const FunctionEntry *findEntry(const ModuleTables &tables, llvm::StringRef name) {

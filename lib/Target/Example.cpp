@@ -5,21 +5,22 @@
 
 using namespace mpc;
 
-std::string mpc::toCMakeConfig(const ModuleTables &tables) {
+std::string mpc::toCMakeConfig(const ModuleTables &tables, bool isStatic) {
   return llvm::formatv(R"(# Imported target of the compiled model {0}. Generated: do not edit.
 #   find_package({0} CONFIG PATHS /folder/of/this/file NO_DEFAULT_PATH)
 #   target_link_libraries(app PRIVATE {0}::{0})
 include(CMakeFindDependencyMacro)
 find_dependency(mpc CONFIG COMPONENTS runtime)
 if(NOT TARGET {0}::{0})
-  add_library({0}::{0} SHARED IMPORTED)
+  add_library({0}::{0} {1} IMPORTED)
   set_target_properties({0}::{0} PROPERTIES
-    IMPORTED_LOCATION "${{CMAKE_CURRENT_LIST_DIR}/lib{0}.so"
+    IMPORTED_LOCATION "${{CMAKE_CURRENT_LIST_DIR}/lib{0}.{2}"
     INTERFACE_INCLUDE_DIRECTORIES "${{CMAKE_CURRENT_LIST_DIR}"
-    INTERFACE_LINK_LIBRARIES mpc::runtime)
+    INTERFACE_LINK_LIBRARIES mpc::{3})
 endif()
 )",
-                       tables.name);
+                       tables.name, isStatic ? "STATIC" : "SHARED", isStatic ? "a" : "so",
+                       isStatic ? "runtime_static" : "runtime");
 }
 
 /// Bytes of one sample.
@@ -31,15 +32,19 @@ static std::string sampleBytes(const TensorEntry &tensor) {
   return text;
 }
 
-std::string mpc::toExampleHead(llvm::StringRef name) {
+std::string mpc::toExampleHead(llvm::StringRef name, bool isStatic) {
   return llvm::formatv(R"(/* Predicts once on zeros. Generated: mpcc writes it again.
- *   cc example.c -I. $(pkg-config --cflags --libs mpc-runtime) -o example && ./example lib{0}.so */
+ *   cc example.c -I. {1} -o example && ./example{2} */
 #include "{0}.h"
 )",
-                       name);
+                       name,
+                       isStatic ? "lib" + name.str() +
+                                      ".a $(pkg-config --cflags --libs mpc-runtime-static)"
+                                : "$(pkg-config --cflags --libs mpc-runtime)",
+                       isStatic ? "" : " lib" + name.str() + ".so");
 }
 
-std::string mpc::toExample(const ModuleTables &tables) {
+std::string mpc::toExample(const ModuleTables &tables, bool isStatic) {
   const FunctionEntry *predict = findEntry(tables, "predict");
   if (!predict)
     return "/* This model has no entry predict. */\n";
@@ -56,7 +61,11 @@ std::string mpc::toExample(const ModuleTables &tables) {
                    .str();
     outputs += (i ? ", " : "") + ("output" + std::to_string(i));
   }
-  return toExampleHead(tables.name) + llvm::formatv(R"(
+  const std::string open = isStatic ? tables.name + "_model_create(&model)"
+                                    : tables.name + "_model_open(argc > 1 ? argv[1] : \"./lib" +
+                                          tables.name + ".so\", &model)";
+  return toExampleHead(tables.name, isStatic) +
+         llvm::formatv(R"(
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -67,12 +76,12 @@ static int fail(void) {{
   return 1;
 }
 
-int main(int argc, char **argv) {{
+int main({4}) {{
   {0}_model_t *model = NULL;
   {0}_context_t *context = NULL;
 {1}  const void *inputs[] = {{{2}};
   void *outputs[] = {{{3}};
-  if ({0}_model_open(argc > 1 ? argv[1] : "./lib{0}.so", &model) || {0}_create(model, NULL, &context) ||
+  if ({5} || {0}_create(model, NULL, &context) ||
       {0}_predict(context, inputs, outputs, BATCH))
     return fail();
   printf("predicted %d samples\n", BATCH);
@@ -81,6 +90,7 @@ int main(int argc, char **argv) {{
   return 0;
 }
 )",
-                                                    tables.name, buffers, inputs, outputs)
-                                          .str();
+                       tables.name, buffers, inputs, outputs,
+                       isStatic ? "void" : "int argc, char **argv", open)
+             .str();
 }

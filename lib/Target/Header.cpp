@@ -182,8 +182,8 @@ static inline mpc_rt_status_t {0}_model_create({0}_model_t **model) {{
   return {0}_check(mpc_rt_model_from_executable({0}_executable_query(MPC_RT_ABI_VERSION), model),
                    model);
 }
-/* The same from a file: lib{0}.so, or the folder that holds it. Needs no linking with it. Loading a
- * library runs its code: its seal finds damage, and is no signature. */
+/* The same from a file: lib{0}.so, the folder that holds it, or an archive. Needs no linking with it.
+ * Loading a library runs its code: its seal finds damage, and is no signature. */
 static inline mpc_rt_status_t {0}_model_open(const char *path, {0}_model_t **model) {{
   return {0}_check(mpc_rt_model_load(path, model), model);
 }

@@ -6,6 +6,7 @@
 #include "lib/Training/Optimizers.h"
 #include "lib/Training/OutputParts.h"
 #include "lib/Training/ReduceLoss.h"
+#include "lib/Training/Regularizers.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -45,6 +46,9 @@ private:
     return emitError(place) << name << text;
   }
   std::pair<Location, std::string> placeOf(StringRef part);
+  /// An error about the loss where an option gives it or training is asked for. Keras compiles a
+  /// model with such a loss, too, and fails when it trains: else the model predicts.
+  void refuseTraining(const Twine &text);
   void collectOutputs();
   void sortConfig();
   void addTarget(size_t index);
@@ -54,7 +58,6 @@ private:
   void addWeights();
   void addLosses();
   void addLossTerms();
-  void addRegularizers();
   void addMetrics(bool weighted);
   void addOutputLosses();
   void addAddedMetrics();
@@ -74,7 +77,7 @@ private:
   SmallVector<std::pair<std::string, Value>> outputLosses; // unweighted, by OutputParts::lossName
   llvm::StringMap<unsigned> nameCounts;
   Value total;
-  bool anyError = false;
+  bool anyError = false, isUntrainable = false;
 };
 
 } // namespace
@@ -87,6 +90,17 @@ std::pair<Location, std::string> LossBuilder::placeOf(StringRef part) {
   if (place.empty())
     return {module.getLoc(), ("compile_config." + part).str()};
   return {FileLineColLoc::get(module.getContext(), place, 0, 0), part.str()};
+}
+
+void LossBuilder::refuseTraining(const Twine &text) {
+  if (!config.mayOnlyPredict || !config.lossPlace.empty()) {
+    error("loss", text);
+    return;
+  }
+  isUntrainable = true;
+  auto [place, name] = placeOf("loss");
+  emitWarning(place) << name << text << "; Keras does not train such a model: compiled for "
+                     << "inference alone (--mode=infer)";
 }
 
 /// Arguments of @loss for each result of @forward that is no update.
@@ -129,6 +143,7 @@ void LossBuilder::sortConfig() {
     names.push_back(name ? name.str() : output.parts.name);
   }
   OutputNames structure{names, module->hasAttr(MpcDialect::kOutputDictionaryAttr)};
+  structure.maySkip = !config.rules.outputNames.empty();
   if (auto nested = module->getAttrOfType<StringAttr>(MpcDialect::kOutputStructureAttr)) {
     auto parsed = llvm::json::parse(nested.getValue());
     if (!parsed) {
@@ -140,8 +155,14 @@ void LossBuilder::sortConfig() {
   for (auto [output, parts] :
        llvm::zip_equal(outputs, sortByOutput(config, structure, problems, warnings)))
     output.parts = parts;
+  if (config.rules.outputNames.size() == outputs.size())
+    for (auto [output, name] : llvm::zip_equal(outputs, config.rules.outputNames))
+      output.parts.name = output.parts.lossName = name;
   for (const ConfigRemark &problem : problems)
-    error(problem.part, ": " + problem.text);
+    if (problem.onlyInTraining)
+      refuseTraining(": " + problem.text);
+    else
+      error(problem.part, ": " + problem.text);
   for (const ConfigRemark &warning : warnings) {
     auto [place, name] = placeOf(warning.part);
     emitWarning(place) << name << ": " << warning.text;
@@ -250,7 +271,7 @@ void LossBuilder::addSampleLosses() {
     if (!output.target || !output.loss)
       continue;
     Expression e = expression();
-    LossInput input{e, *output.loss, output.target, e.toFloat(output.prediction)};
+    LossInput input{e, *output.loss, output.target, e.toFloat(output.prediction), config.rules};
     output.sampleLoss = lookupLoss(canonicalName(output.loss->identifier))->build(input);
   }
 }
@@ -294,12 +315,11 @@ void LossBuilder::addLosses() {
     const SampleLoss &loss = output.sampleLoss;
     Value mask = alignMask(e, output.mask, tensorTypeOf(loss.values).getRank());
     if (output.mask && !mask) {
-      error("loss", "[")
-          << i << "]: the output's mask has more dimensions than the losses of its samples";
+      refuseTraining("[" + Twine(i) +
+                     "]: the output's mask has more dimensions than the losses of its samples");
       continue;
     }
-    Value value =
-        reduceLoss(e, loss, output.weights, mask, reduction, config.rules.masksStayInMeans);
+    Value value = reduceLoss(e, loss, output.weights, mask, reduction, config.rules);
     outputLosses.push_back({output.parts.lossName, value});
     if (output.parts.lossWeight)
       value = e.mul(value, e.constant(*output.parts.lossWeight));
@@ -314,53 +334,6 @@ void LossBuilder::addLossTerms() {
   Expression e = expression();
   for (Value term : lossTerms)
     total = total ? e.add(total, e.toFloat(term)) : e.toFloat(term);
-}
-
-/// The mean of the magnitudes of all products of two different rows of a matrix (`summed` is 1), or
-/// columns (0), each divided by its norm.
-static Value meanOfProducts(Expression &e, Value matrix, int64_t summed) {
-  constexpr double kEpsilon = 1e-7; // keras.config.epsilon()
-  Value unit = e.normalize(matrix, summed, kEpsilon);
-  Value products = ContractOp::create(e.builder, e.loc, unit, unit, summed, summed);
-  const int64_t count = tensorTypeOf(products).getDimSize(0);
-  auto numbers = llvm::to_vector(llvm::seq<int32_t>(0, int32_t(count)));
-  auto type = RankedTensorType::get({count}, e.builder.getI32Type());
-  Value row = ConstantOp::create(e.builder, e.loc,
-                                 DenseElementsAttr::get(type, llvm::ArrayRef<int32_t>(numbers)));
-  Value differs = e.compare(ComparePredicate::NE, e.expandDims(row, 1), e.expandDims(row, 0));
-  Value sum = e.reduceAll(ReduceKind::Sum, e.select(differs, e.abs(products), e.constant(0)));
-  return e.div(sum, e.constant(double(count) * (double(count) - 1)));
-}
-
-/// Kernel and bias regularisers run on the stored variables, outside any autocast.
-void LossBuilder::addRegularizers() {
-  for (VariableOp variable : module.getOps<VariableOp>()) {
-    std::optional<RegularizerAttr> regularizer = variable.getRegularizer();
-    if (!regularizer)
-      continue;
-    Expression e = expression();
-    Value value = e.toFloat(function.addVariable(variable));
-    auto type = tensorTypeOf(value);
-    double l1 = regularizer->getL1().getValueAsDouble(),
-           l2 = regularizer->getL2().getValueAsDouble();
-    if (l1 != 0)
-      total = e.add(total, e.mul(e.constant(l1), e.reduceAll(ReduceKind::Sum, e.abs(value))));
-    if (l2 != 0)
-      total =
-          e.add(total, e.mul(e.constant(l2), e.reduceAll(ReduceKind::Sum, e.mul(value, value))));
-    for (auto [factor, summed] : {std::pair(regularizer->getOrthogonalRows(), 1),
-                                  std::pair(regularizer->getOrthogonalColumns(), 0)})
-      if (factor && (type.getRank() != 2 || type.getDimSize(1 - summed) < 2))
-        error(
-            variable.getSymName() + ": OrthogonalRegularizer of weights of shape (" +
-            llvm::join(llvm::map_range(type.getShape(), [](int64_t n) { return llvm::utostr(n); }),
-                       ", ") +
-            "), of which Keras has no loss; expected a matrix of two " +
-            (summed ? "rows" : "columns") + " or more; train without the regularizer");
-      else if (factor)
-        total = e.add(
-            total, e.mul(e.constant(factor.getValueAsDouble()), meanOfProducts(e, value, summed)));
-  }
 }
 
 MetricParts LossBuilder::trackerOf(Value value) {
@@ -402,6 +375,13 @@ void LossBuilder::addMetric(Output &output, const llvm::json::Value &json, bool 
   }
   if (!output.target)
     return; // its type has been reported
+  std::string name = metric->isName
+                         ? metric->identifier
+                         : metric->string("name", canonicalName(metric->identifier)).str();
+  const std::string kind = canonicalName(metric->identifier);
+  if (config.rules.accuracyFollowsLoss && (kind == "accuracy" || kind == "crossentropy") &&
+      output.loss && canonicalName(output.loss->identifier) == "binary_crossentropy")
+    metric->identifier = "binary_" + kind;
   Expression e = expression();
   MetricInput input{e,
                     *metric,
@@ -409,16 +389,18 @@ void LossBuilder::addMetric(Output &output, const llvm::json::Value &json, bool 
                     e.toFloat(output.prediction),
                     output.sparse,
                     weighted ? metricWeights(e, output) : Value(),
-                    output.mask};
+                    output.mask,
+                    config.rules};
   MetricParts parts = buildMetric(input);
   if (parts.states.empty()) {
-    error(part, ": metric '" + metric->identifier + "' of output '" + output.parts.name + "' " +
-                    parts.problem);
+    const std::string text = ": metric '" + metric->identifier + "' of output '" +
+                             output.parts.name + "' " + parts.problem;
+    if (config.mayOnlyPredict && config.metricsPlace.empty())
+      emitWarning(module.getLoc()) << "compile_config." << part << text << "; it is left out";
+    else
+      error(part, text);
     return;
   }
-  std::string name = metric->isName
-                         ? metric->identifier
-                         : metric->string("name", canonicalName(metric->identifier)).str();
   std::string unique = uniqueName(output, name, weighted);
   while (function.hasMetric(unique)) // "loss", or a name that looks like a numbered one
     unique += "_1";
@@ -466,9 +448,13 @@ LogicalResult LossBuilder::run() {
   addSampleLosses();
   addWeights();
   addLosses();
+  if (isUntrainable && !anyError) {
+    function.function.erase();
+    return success();
+  }
   if (total || (!anyError && !lossTerms.empty())) {
     addLossTerms();
-    addRegularizers();
+    total = addRegularizers(function, total, config.rules, [&](const Twine &text) { error(text); });
     function.addMetric("loss", trackerOf(total));
   }
   function.loc = NameLoc::get(function.builder.getStringAttr("metrics"));
@@ -488,7 +474,8 @@ LogicalResult mpc::buildTraining(ModuleOp module, const CompileConfig &config) {
     return module.emitError("has no function @forward to train");
   LossFunction function(forward);
   bool failedLoss = failed(LossBuilder(module, config, function).run());
-  if (CompileConfig::isNull(config.optimizer))
+  const bool onlyPredicts = !failedLoss && !module.lookupSymbol("loss");
+  if (CompileConfig::isNull(config.optimizer) || onlyPredicts)
     return failure(failedLoss);
   OpBuilder builder(module.getContext());
   builder.setInsertionPointToStart(module.getBody());

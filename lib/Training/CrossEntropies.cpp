@@ -41,8 +41,12 @@ static Value binaryElements(LossInput &in, Value target, Value prediction, bool 
       },
       [&](Value p) {
         p = e.clip(p, kEpsilon, 1 - kEpsilon);
-        Value positive = e.mul(target, e.log(p));
-        Value negative = e.mul(e.complement(target), e.log(e.complement(p)));
+        auto log = [&](Value share) {
+          const double beside = in.rules.besideProbability;
+          return e.log(beside == 0 ? share : e.add(share, e.constant(beside)));
+        };
+        Value positive = e.mul(target, log(p));
+        Value negative = e.mul(e.complement(target), log(e.complement(p)));
         return e.negate(e.add(positive, negative));
       });
 }

@@ -73,7 +73,6 @@ struct DecideLossScalePass : mpc::impl::DecideLossScaleBase<DecideLossScalePass>
       existing = scale;
     if (module.getOps<OptimizerOp>().empty())
       return markAllAnalysesPreserved();
-    warnOfPureBfloat16();
     if (option == "none") {
       if (existing)
         existing.erase();
@@ -91,39 +90,17 @@ struct DecideLossScalePass : mpc::impl::DecideLossScaleBase<DecideLossScalePass>
 
   /// float16 compute with float32 variables in some layer: dynamic scaling, as compile() does under
   /// mixed_float16. Also in a frozen one, because gradients pass through it, and Keras asks for the
-  /// model's policy alone. Pure float16: Keras adds none, and neither do we, but it is said.
+  /// model's policy alone. Pure float16: Keras adds none, and neither do we; mpc-lint says so.
   void decideByLayers() {
-    bool mixed = false, pure = false;
+    bool mixed = false;
     getOperation().walk([&](LayerOp layer) {
       std::optional<PrecisionAttr> precision = layer.getPrecision();
       if (!precision || layer.getVariables().empty() || !precision->getCompute().isF16())
         return;
       mixed |= precision->getVariable().isF32();
-      pure |= precision->getVariable().isF16();
     });
     if (mixed)
-      return insert({32768, 2000, std::nullopt, std::nullopt});
-    if (pure)
-      getOperation().emitWarning(
-          "pure float16 trains without loss scaling, as in Keras: small gradients become 0; "
-          "use mixed_float16, or --loss-scale=dynamic:32768:2000");
-  }
-
-  /// No scale helps here: what is lost are the digits of the variables.
-  void warnOfPureBfloat16() {
-    const bool pure =
-        getOperation()
-            .walk([](LayerOp layer) {
-              std::optional<PrecisionAttr> precision = layer.getPrecision();
-              return precision && !layer.getVariables().empty() && precision->getVariable().isBF16()
-                         ? WalkResult::interrupt()
-                         : WalkResult::advance();
-            })
-            .wasInterrupted();
-    if (pure)
-      getOperation().emitWarning("pure bfloat16 trains variables of 8 binary digits, as in Keras: "
-                                 "updates below 1/512 of a "
-                                 "weight are lost; use mixed_bfloat16");
+      insert({32768, 2000, std::nullopt, std::nullopt});
   }
 
   void insert(const Request &request) {

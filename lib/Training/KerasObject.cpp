@@ -152,6 +152,8 @@ std::string mpc::canonicalName(StringRef identifier) {
       .Case("bce", "binary_crossentropy")
       .Cases({"kld", "kullback_leibler_divergence"}, "kl_divergence")
       .Cases({"logcosh", "log_cosh_error"}, "log_cosh")
+      .Cases({"cosine_proximity", "cosine"}, "cosine_similarity") // Keras 2
+      .Case("huber_loss", "huber")
       .Case("acc", "accuracy")
       .Case("ce", "crossentropy")
       .Case("rmse", "root_mean_squared_error")

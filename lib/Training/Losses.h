@@ -5,6 +5,7 @@
 
 #include "lib/Training/Expression.h"
 #include "lib/Training/KerasObject.h"
+#include "mpc/Training/TrainingRules.h"
 
 namespace mpc {
 
@@ -22,6 +23,7 @@ struct LossInput {
   Expression &e;
   const KerasObject &loss; // its constructor arguments
   mlir::Value target, prediction;
+  const TrainingRules &rules;
 
   int64_t rank() { return tensorTypeOf(prediction).getRank(); }
   /// The config's `axis`, counted from 0; `standard` when it is absent.

@@ -5,9 +5,11 @@
 using namespace mlir;
 using namespace mpc;
 
-/// Targets that are all 0 or 1 become -1 or 1.
+/// Targets that are all 0 or 1 become -1 or 1, but for old Keras.
 static Value signedTarget(LossInput &in) {
   Expression &e = in.e;
+  if (in.rules.isBefore23)
+    return in.target;
   // |2 y - 1| is 1 for 0 and 1 alone.
   Value mapped = e.sub(e.mul(e.constant(2), in.target), e.constant(1));
   Value isBinary = e.compare(ComparePredicate::EQ, e.abs(mapped), e.constant(1));

@@ -83,18 +83,21 @@ static MetricParts rootMeanSquaredError(MetricInput &in) {
 
 static MetricParts meanOfLoss(MetricInput &in, StringRef name) {
   const LossEntry *loss = lookupLoss(name);
-  if ((loss->target != TargetKind::Values) != in.sparse)
-    return MetricParts::failure(in.sparse ? "needs targets with a value per element"
-                                          : "needs class indices as targets");
+  if (loss->target != TargetKind::Values && !in.sparse)
+    return MetricParts::failure("needs class indices as targets");
+  // Keras compares the number of a class with the value of each.
+  Value target = in.target;
+  if (loss->target == TargetKind::Values && in.sparse)
+    target = in.e.toFloat(in.e.expandDims(target, in.rank() - 1));
   KerasObject object = in.metric;
   object.identifier = name.str();
   if (std::string problem = checkLoss(object, tensorTypeOf(in.prediction)); !problem.empty())
     return MetricParts::failure(problem);
-  LossInput input{in.e, in.metric, in.target, in.prediction};
+  LossInput input{in.e, in.metric, target, in.prediction, in.rules};
   SampleLoss built = loss->build(input);
   Value values = built.values;
   // The class is positive where the loss of the same name is negative.
-  if (name == "cosine_similarity" && !in.metric.isFunction)
+  if (name == "cosine_similarity" && !in.metric.isFunction && !in.rules.isBefore23)
     values = in.e.negate(values);
   return meanOf(in, values, built.mask);
 }
@@ -108,7 +111,8 @@ static MetricParts meanMetricWrapper(MetricInput &in) {
   for (const auto &[key, value] : in.metric.config)
     if (key != "fn")
       object->config.insert({key, value});
-  MetricInput inner{in.e, *object, in.target, in.prediction, in.sparse, in.weights, in.mask};
+  MetricInput inner{in.e,      *object,    in.target, in.prediction,
+                    in.sparse, in.weights, in.mask,   in.rules};
   return buildMetric(inner);
 }
 

@@ -6,6 +6,7 @@
 
 #include "lib/Training/Expression.h"
 #include "lib/Training/KerasObject.h"
+#include "mpc/Training/TrainingRules.h"
 #include <functional>
 
 namespace mpc {
@@ -17,8 +18,9 @@ struct MetricInput {
   mlir::Value target;     // float32 in the prediction's shape, or int32 classes when `sparse`
   mlir::Value prediction; // float32
   bool sparse;
-  mlir::Value weights;   // float32 [batch], null for metrics without weights
-  mlir::Value mask = {}; // i1, the Keras mask of the output; null when it has none
+  mlir::Value weights; // float32 [batch], null for metrics without weights
+  mlir::Value mask;    // i1, the Keras mask of the output; null when it has none
+  const TrainingRules &rules;
 
   int64_t rank() { return tensorTypeOf(prediction).getRank(); }
 };

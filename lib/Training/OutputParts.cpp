@@ -10,7 +10,7 @@ using Json = llvm::json::Value;
 namespace {
 struct Sorter {
   SmallVectorImpl<ConfigRemark> &problems, &warnings;
-  bool keys;
+  bool keys, maySkip;
   std::vector<OutputParts> outputs;
 
   std::string nameList() {
@@ -51,7 +51,8 @@ struct Sorter {
     if (needsAllKeys)
       for (const OutputParts &output : outputs)
         if (!dictionary.get(output.name))
-          problem(part, "has no entry for output '" + output.name + "'; null means none");
+          problems.push_back(
+              {part, "has no entry for output '" + output.name + "'; null means none", true});
   }
 
   /// A loss or a weight in a structure, with its key where that is a dictionary.
@@ -80,7 +81,7 @@ struct Sorter {
       output.loss = CompileConfig::isNull(value) ? nullptr : &value;
     };
     if (loss.getAsArray() || asDictionary(loss))
-      return distribute(loss, "loss", !keys, take);
+      return distribute(loss, "loss", !keys && !maySkip, take);
     for (OutputParts &output : outputs)
       take(output, loss);
   }
@@ -182,7 +183,7 @@ std::vector<OutputParts> mpc::sortByOutput(const CompileConfig &config, const Ou
                                            SmallVectorImpl<ConfigRemark> &warnings) {
   if (!CompileConfig::isNull(outputs.nested))
     return sortByNestedOutput(config, outputs, problems);
-  Sorter sorter{problems, warnings, outputs.keys, {}};
+  Sorter sorter{problems, warnings, outputs.keys, outputs.maySkip, {}};
   for (const std::string &name : outputs.names) {
     sorter.outputs.emplace_back();
     sorter.outputs.back().name = sorter.outputs.back().lossName = name;

@@ -21,11 +21,13 @@ struct OutputParts {
 struct ConfigRemark {
   llvm::StringRef part;
   std::string text;
+  bool onlyInTraining = false; ///< Keras notices when it trains
 };
 
 struct OutputNames {
   llvm::ArrayRef<std::string> names;
-  bool keys = false; // of a dictionary: Keras trains without losses for some of them
+  bool keys = false;    // of a dictionary: Keras trains without losses for some of them
+  bool maySkip = false; // Keras 2: a dictionary of losses may leave out outputs of a list, too
   /// Lists and dictionaries inside each other, with the outputs' numbers; null where they are flat.
   llvm::json::Value nested = nullptr;
 };

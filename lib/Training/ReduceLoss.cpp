@@ -27,7 +27,7 @@ Value mpc::alignMask(Expression &e, Value mask, int64_t rank) {
 }
 
 Value mpc::reduceLoss(Expression &e, const SampleLoss &loss, Value weights, Value mask,
-                      StringRef reduction, bool maskStaysInMean) {
+                      StringRef reduction, const TrainingRules &rules) {
   Value values = loss.values;
   int64_t rank = tensorTypeOf(values).getRank();
   if (!loss.hasBatch || rank == 0) {
@@ -53,7 +53,12 @@ Value mpc::reduceLoss(Expression &e, const SampleLoss &loss, Value weights, Valu
     return e.divideNoNan(e.reduceAll(ReduceKind::Sum, weighted),
                          e.reduceAll(ReduceKind::Sum, divisor));
   }
-  if (valid && !maskStaysInMean)
+  // The mean is one of the samples whose weights are not 0.
+  if (rules.isBefore23)
+    weighted = e.div(
+        weighted, e.reduceAll(ReduceKind::Mean,
+                              e.toFloat(e.compare(ComparePredicate::NE, weights, e.constant(0)))));
+  if (valid && !rules.masksStayInMeans)
     return e.divideNoNan(e.reduceAll(ReduceKind::Sum, weighted),
                          e.reduceAll(ReduceKind::Sum, valid));
   return e.reduceAll(ReduceKind::Mean, weighted);

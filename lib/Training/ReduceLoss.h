@@ -17,10 +17,10 @@ std::string reductionNames();
 mlir::Value alignMask(Expression &e, mlir::Value mask, int64_t rank);
 
 /// `weights`: float32 [batch]; `mask`: i1, the aligned mask of the output, or null. With a mask,
-/// mean-like reductions divide by the number of valid elements, or of all if `maskStaysInMean`. A
+/// mean-like reductions divide by the number of valid elements, or of all, as the rules say. A
 /// loss that has no batch dimension is weighted by the mean of the weights.
 mlir::Value reduceLoss(Expression &e, const SampleLoss &loss, mlir::Value weights, mlir::Value mask,
-                       llvm::StringRef reduction, bool maskStaysInMean = false);
+                       llvm::StringRef reduction, const TrainingRules &rules);
 
 } // namespace mpc
 

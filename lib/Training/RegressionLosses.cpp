@@ -39,8 +39,8 @@ static SampleLoss meanSquaredLogarithmicError(LossInput &in) {
 static SampleLoss cosineSimilarity(LossInput &in) {
   Expression &e = in.e;
   int64_t axis = in.axis();
-  Value product =
-      e.mul(e.normalize(in.target, axis, kEpsilon), e.normalize(in.prediction, axis, kEpsilon));
+  Value product = e.mul(e.normalize(in.target, axis, in.rules.leastNorm),
+                        e.normalize(in.prediction, axis, in.rules.leastNorm));
   return {e.negate(e.reduce(ReduceKind::Sum, product, {axis})), Value(), axis != 0};
 }
 

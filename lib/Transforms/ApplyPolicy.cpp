@@ -4,6 +4,7 @@
 // attribute. It runs before any type changes, so that everything later reads one attribute instead
 // of names.
 #include "mlir/IR/Remarks.h"
+#include "mpc/Analysis/LintName.h"
 #include "mpc/Policy/PolicySource.h"
 #include "mpc/Support/Dtype.h"
 #include "mpc/Transforms/Passes.h"
@@ -119,15 +120,14 @@ private:
           fewest = distance;
           nearest = path;
         }
-      InFlightDiagnostic warning = getOperation().emitWarning()
-                                   << "the policy map's key \"" << key
-                                   << "\" matches no layer and decides nothing";
+      InFlightDiagnostic warning = emitLint(getOperation().getLoc(), kUnusedKeyLint);
+      warning << "the policy map's key \"" << key << "\" matches no layer and decides nothing";
       if (!nearest.empty())
         warning << "; the nearest layer is \"" << nearest << "\"";
       warning << "; keys are whole paths, or regular expressions of these (--explain lists them)";
     }
     if (unused > mostKeys)
-      getOperation().emitWarning()
+      emitLint(getOperation().getLoc(), kUnusedKeyLint)
           << "and " << unused - mostKeys << " more keys of the policy map match no layer";
   }
 

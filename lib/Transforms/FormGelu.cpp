@@ -54,6 +54,8 @@ static Value argumentOf(Value bent) {
     Value x = add->getOperand(i);
     Value square =
         beside<MultiplyOp>(besideNumber<MultiplyOp>(add->getOperand(1 - i), kGeluCube), x);
+    if (Value bounded = besideNumber<MinimumOp>(square, kGeluSquareBound))
+      square = bounded;
     if (beside<MultiplyOp>(square, x) == x)
       return x;
   }

@@ -5,6 +5,7 @@
 #include "lib/Transforms/LossBoundary.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
+#include "mpc/Analysis/LintName.h"
 #include "mpc/Transforms/Passes.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringSet.h"
@@ -95,9 +96,9 @@ void Caster::warnOfLostConstant(const APFloat &number, const APFloat &rounded, T
       << "its constant " << llvm::format("%g", wide.convertToDouble()) << " becomes "
       << (isInfinite ? "infinite" : "0") << " in " << element;
   if (lost.insert((path.getValue() + ": " + warning).str()).second)
-    emitWarning(NameLoc::get(path)) << warning
-                                    << "; give the layer a policy that computes in float32 or "
-                                       "bfloat16, or the model another constant";
+    emitLint(NameLoc::get(path), isInfinite ? kInfiniteConstantLint : kZeroConstantLint)
+        << warning << "; give the layer a policy that computes in float32 or bfloat16, or the "
+        << "model another constant";
 }
 
 Value Caster::constantIn(ConstantOp constant, Type element, Location loc, StringAttr path) {

@@ -8,6 +8,7 @@
 #include "lib/Transforms/Fusion.h"
 #include "mpc/Analysis/EntryRole.h"
 #include "mpc/Transforms/Passes.h"
+#include "mpc/Transforms/TensorCores.h"
 
 namespace mpc {
 #define GEN_PASS_DEF_PADDIMS
@@ -17,8 +18,6 @@ namespace mpc {
 using namespace mlir;
 using namespace mpc;
 
-/// Tensor Cores read operands in vectors of 16 bytes (CUDA, cuBLAS guide, section 2.1.11).
-static constexpr int64_t kCudaVectorBits = 128;
 /// Rows of whole lines of the cache are read without a part of a neighbour, tiles in one piece:
 /// where NVIDIA's guide to matrix products on an A100 sees no more to gain, and why 50304 words are
 /// faster than 50257.
@@ -57,7 +56,8 @@ struct PadDimsPass : mpc::impl::PadDimsBase<PadDimsPass> {
       Type element = elementTypeOf(contract.getLhs());
       if (isCuda() && element.isInteger(8))
         orderForIntegers(rewriter, contract);
-      const int64_t step = multiple == 0 && isCuda() ? multipleFor(element) : int64_t(multiple);
+      const int64_t step =
+          multiple == 0 && isCuda() ? tensorCoreMultiple(element) : int64_t(multiple);
       if (step > 1)
         Padding(*this, rewriter, contract, step).run();
       else
@@ -67,10 +67,6 @@ struct PadDimsPass : mpc::impl::PadDimsBase<PadDimsPass> {
   }
 
   bool isCuda() const { return device == Device::cuda; }
-
-  static int64_t multipleFor(Type element) {
-    return kCudaVectorBits / std::min(element.getIntOrFloatBitWidth(), 16u);
-  }
 
   static int64_t lineOf(Type element) { return kCudaLineBits / element.getIntOrFloatBitWidth(); }
 
@@ -95,7 +91,7 @@ struct PadDimsPass : mpc::impl::PadDimsBase<PadDimsPass> {
     auto explain = [&](const Twine &what, Type element, int64_t extent, StringRef why) {
       if (element.getIntOrFloatBitWidth() != 16 || ShapedType::isDynamic(extent))
         return;
-      const int64_t step = multipleFor(element);
+      const int64_t step = tensorCoreMultiple(element);
       auto remark = remark::missed(op->getLoc(), fusionRemark("not-padded"));
       std::string text = (what + nameOf(op->getLoc(), extent) + " is " + Twine(extent)).str();
       if (extent % step == 0)

@@ -34,7 +34,9 @@ public:
   void run() {
     SmallVector<func::FuncOp> entries;
     for (auto function : module.getOps<func::FuncOp>())
-      if (isEntry(function) && !function.isExternal())
+      // Entries that trace read the weights themselves: a copy may not have been made yet.
+      if (isEntry(function) && !function.isExternal() &&
+          !isTracing(entryRoleOf(function).value_or(EntryRole::Predict)))
         entries.push_back(function);
     for (func::FuncOp function : entries)
       replaceCasts(function);

@@ -24,10 +24,12 @@ def _write(folder: str, name: str, content: bytes) -> str:
 
 
 def contents_of(model: "Model") -> dict[str, Any]:
-    """The library, what lies beside it under its name, the state and what it was compiled of."""
+    """The library, what lies beside it under its name, or the archive, the state and what it was compiled of."""
     folder, library = os.path.split(model.path)
-    stem = library[len("lib") : -len(".so")]
-    beside = [name for name in os.listdir(folder) if name == library or name in (f"{stem}.json", f"{stem}.safetensors", f"{stem}.h")]
+    beside = [library]
+    if library.startswith("lib") and library.endswith(".so"):
+        stem = library[len("lib") : -len(".so")]
+        beside += [name for name in os.listdir(folder) if name in (f"{stem}.json", f"{stem}.safetensors", f"{stem}.h")]
     with tempfile.TemporaryDirectory(prefix="mpc-copy-") as scratch:
         state = os.path.join(scratch, "state.safetensors")
         model._context.save(state)

@@ -226,5 +226,5 @@ class Model(State, Description):
 
 
 def load(path: PathLike, *, device: str = "cpu", threads: int = 0, seed: Optional[int] = None) -> Model:
-    """A compiled model: the folder that mpcc wrote, or libNAME.so. `threads`: 0 = all."""
+    """A compiled model: the folder that mpcc wrote, libNAME.so, or an archive. `threads`: 0 = all."""
     return Model(path, device=device, threads=threads, seed=seed)

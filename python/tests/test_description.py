@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import warnings
 
 import numpy as np
 
@@ -156,6 +157,35 @@ class Copies(Case):
             self.assertEqual(one.fit(self.x, self.y, verbose=0).history, other.fit(self.x, self.y, verbose=0).history)
             self.equal(one, other)
             self.assertNotEqual(other.get_weights()[0].tobytes(), model.get_weights()[0].tobytes())
+
+    def test_a_state_of_another_optimizer(self):
+        """As in Keras: the weights are taken, the optimizer starts anew, and a warning says so."""
+        state = self.folder / "adam.safetensors"
+        adam = mpc.compile(BLOBS, **TRAINING)
+        adam.fit(self.x, self.y, verbose=0)
+        adam.save(state)
+        sgd = mpc.compile(BLOBS, **{**TRAINING, "optimizer": "sgd"})
+        with self.assertWarnsRegex(UserWarning, r"adam\.safetensors: the saved optimizer has \d+ variables, of which 'sgd' has 0 among its 2; the others keep"):
+            sgd.load(state)
+        for here, there in zip(sgd.get_weights(), adam.get_weights()):
+            self.assertEqual(here.tobytes(), there.tobytes())
+        self.assertEqual(int(sgd.optimizer.iterations), 0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            mpc.compile(BLOBS, **TRAINING).load(state)  # the same optimizer
+            mpc.load(self.folder / "blobs.mpc").load(state)
+
+    def test_archives(self):
+        """A model that is one file is loaded, trained, copied and pickled as the folder is."""
+        file = self.folder / "blobs-1.mpc"
+        one = mpc.compile(BLOBS, output=file, options=["--emit=archive"], **TRAINING)
+        self.assertTrue(file.is_file())
+        folder = mpc.compile(BLOBS, output=self.folder / "blobs-2.mpc", **TRAINING)
+        self.equal(one, folder)
+        self.assertEqual(one.fit(self.x, self.y, verbose=0, shuffle=False).history, folder.fit(self.x, self.y, verbose=0, shuffle=False).history)
+        for other in (copy.deepcopy(one), pickle.loads(pickle.dumps(one))):
+            self.equal(other, folder)
+        self.assertEqual(mpc.load(file).predict(self.x).shape, (len(self.x), 3))
 
     def test_what_a_pickle_takes_along(self):
         """Another process needs nothing of what made it, and saves to Keras's files."""

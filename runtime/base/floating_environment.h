@@ -26,6 +26,20 @@ private:
   unsigned saved;
 };
 
+// Denormals are numbers, for what counts them inside a run.
+class KeepDenormals {
+public:
+  KeepDenormals() : saved(_mm_getcsr()) {
+    _mm_setcsr(computingControlWord & ~(flushToZeroBit | denormalsAreZeroBit));
+  }
+  ~KeepDenormals() { _mm_setcsr(saved); }
+  KeepDenormals(const KeepDenormals &) = delete;
+  KeepDenormals &operator=(const KeepDenormals &) = delete;
+
+private:
+  unsigned saved;
+};
+
 } // namespace mpc::rt
 
 #endif

@@ -216,16 +216,18 @@ static std::vector<std::filesystem::path> filesOfModel(const std::filesystem::pa
   const bool isFolder = std::filesystem::is_directory(library, problem);
   const std::filesystem::path folder = isFolder ? library : library.parent_path();
   std::vector<std::filesystem::path> libraries;
-  if (!isFolder)
+  if (!isFolder) {
+    files.push_back(library); // an archive has all in it
     libraries.push_back(library);
-  else
+  } else
     for (const std::string &name : namesIn(folder))
       libraries.push_back(folder / name);
   for (const std::filesystem::path &each : libraries) {
     const std::string stem = each.stem().string();
     if (each.extension() != ".so" || stem.compare(0, 3, "lib") != 0)
       continue;
-    files.push_back(each);
+    if (isFolder)
+      files.push_back(each);
     for (const char *suffix : {".safetensors", ".json", ".h", "Config.cmake"})
       files.push_back(folder / (stem.substr(3) + suffix));
   }

@@ -70,6 +70,9 @@ static std::vector<Command> makeTable() {
                   {"json-log", Takes::Value, "F", "one JSON object per epoch"},
                   {"tensorboard", Takes::Value, "DIR", "event files for TensorBoard"},
                   {"trace", Takes::Value, "T.npz", "every step's loss, metrics and loss scale"},
+                  {"numerics", Takes::Value, "DIR",
+                   "statistics of the values, one file per step that is looked at"},
+                  {"numerics-every", Takes::Value, "N", "every N steps (default 100)"},
                   {"early-stop", Takes::Value, "monitor=M,patience=N",
                    "stop when M does not get better; also min_delta=, mode=min|max, baseline=, "
                    "start_from_epoch=, restore_best_weights=true"},
@@ -91,6 +94,35 @@ static std::vector<Command> makeTable() {
                  weights),
             machine),
        gradients},
+      {"compare", "A B --data D [--steps N] [options]",
+       "two compiled forms of a model, layer by layer",
+       "mpc-run compare traced.mpc mixed.mpc --data train.npz --steps 20 --out r.json",
+       with(with(with({{"data", Takes::Value, "D", "data with inputs and targets"},
+                       batch,
+                       {"steps", Takes::Value, "N", "also train both N steps"},
+                       {"out", Takes::Value, "R.json", "file for the comparison"},
+                       {"html", Takes::Value, "R.html", "page about it"}},
+                      json),
+                 weights),
+            machine),
+       compare},
+      {"numerics", "LIB --data D [--blame] [options]",
+       "ranges, underflow and errors of each value, or the first one at fault",
+       "mpc-run numerics traced.mpc --data train.npz --blame",
+       with(with(with({{"data", Takes::Value, "D", "data with inputs and targets"},
+                       {"steps", Takes::Value, "N", "steps to look at (default: all rows once)"},
+                       batch,
+                       {"predict", Takes::Nothing, "", "inference, also where LIB can train"},
+                       {"blame", Takes::Nothing, "",
+                        "the first value that overflowed, was divided by zero or was lost"},
+                       {"out", Takes::Value, "R.json", "file for the statistics"},
+                       {"html", Takes::Value, "R.html", "page about them"},
+                       {"dump", Takes::Value, "V.npz",
+                        "the elements of the last step's values, slot0, slot1, ..."}},
+                      json),
+                 weights),
+            machine),
+       numerics},
       {"bench", "LIB [--batch-size B] [--steps N] [--train|--predict] [--serve] [--json]",
        "step times on random data", "mpc-run bench model.mpc --train --batch-size 256 --steps 50",
        with(with(with({batch,
@@ -197,9 +229,10 @@ static bool isDeviceName(const std::string &name) {
           name.find_first_not_of("0123456789", prefix.size()) == std::string::npos);
 }
 
-training::SessionOptions sessionOptions(Arguments &arguments) {
+training::SessionOptions sessionOptions(Arguments &arguments, size_t libraries) {
   training::SessionOptions options;
-  arguments.requirePositional(1, "LIB (libNAME.so or its folder)");
+  if (libraries == 1)
+    arguments.requirePositional(1, "LIB (libNAME.so, its folder, or an archive)");
   if (!arguments.positional().empty())
     options.library = arguments.positional()[0];
   options.device = arguments.text("device", "cpu");

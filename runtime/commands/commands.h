@@ -10,6 +10,8 @@
 namespace mpc::commands {
 
 int predict(Arguments &arguments, Console &console);
+int compare(Arguments &arguments, Console &console);
+int numerics(Arguments &arguments, Console &console);
 int evaluate(Arguments &arguments, Console &console);
 int train(Arguments &arguments, Console &console);
 int gradients(Arguments &arguments, Console &console);
@@ -31,7 +33,7 @@ const std::vector<Command> &commandTable();
 int runCommandLine(int count, const char *const *words, Console &console);
 
 /// The options that every command with a context has: threads, device, weights, seed.
-training::SessionOptions sessionOptions(Arguments &arguments);
+training::SessionOptions sessionOptions(Arguments &arguments, size_t libraries = 1);
 
 } // namespace mpc::commands
 #endif

@@ -216,7 +216,7 @@ std::string describeModel(const Session &session, const std::vector<PlannedKerne
 }
 
 int inspect(Arguments &arguments, Console &console) {
-  arguments.requirePositional(1, "LIB (libNAME.so or its folder)");
+  arguments.requirePositional(1, "LIB (libNAME.so, its folder, or an archive)");
   PlannedKernelsOptions options;
   options.resume = arguments.text("resume");
   options.batchSize = arguments.integer("batch-size", 0, 1, INT32_MAX);

@@ -63,7 +63,7 @@ void ProgressLine::epochBegin(const FitState &state, int64_t stepsPerEpoch, int6
   epochStart_ = lastDrawn_ = Clock::now();
 }
 
-/// What gives way first on a narrow terminal.
+/// The parts that give way first on a narrow terminal.
 enum Dispensability { Stays, Eta, StepTime, Speed, Bar };
 
 std::vector<LinePart> ProgressLine::line(const FitState &state, int64_t epoch, int64_t step,

@@ -3,6 +3,7 @@
 #include "commands/commands.h"
 #include "commands/interruption.h"
 #include "serving/http_server.h"
+#include "training/batcher.h"
 
 #include <algorithm>
 #include <csignal>

@@ -7,15 +7,20 @@
 #include "commands/training_data.h"
 #include "data/atomic_file.h"
 #include "mpc-rt/tuning.h"
+#include "reports/blame.h"
+#include "reports/step_reports.h"
 #include "training/epoch_log.h"
 #include "training/memory_plan.h"
 #include "training/moving_average.h"
 #include "training/overflow_probe.h"
+#include "training/rank_job.h"
 #include "training/scale_watch.h"
 #include "training/trace.h"
 #include "training/weights.h"
 
 #include <algorithm>
+#include <cmath>
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <map>
@@ -46,9 +51,10 @@ private:
 /// One training run with its callbacks and files.
 class Run {
 public:
-  Run(const TrainOptions &options, Session &session, const TrainingData &data, Console &console)
-      : options_(options), session_(session), data_(data), console_(console), optimizer_(session),
-        progress_(console, session),
+  Run(const TrainOptions &options, Session &session, training::RankJob &job,
+      const TrainingData &data, Console &console)
+      : options_(options), session_(session), job_(job), data_(data), console_(console),
+        optimizer_(session), progress_(console, session),
         folder_(options.checkpoint.empty() ? options.resume : options.checkpoint, options.keep) {
     identity_.batchSize = options.batchSize;
     identity_.rows = data.train.rows;
@@ -76,11 +82,20 @@ public:
     fit.saveEvery = options_.saveEvery;
     if (!options_.checkpoint.empty())
       fit.saveCheckpoint = [&](const training::FitState &state) { return saveCheckpoint(state); };
-    fit.interrupted = [] { return Interruption::signal() != 0; };
+    Failure lostRank;
+    fit.interrupted = [&] {
+      // Ranks leave after the same step, whichever of them was asked to.
+      Result<bool> any = job_.anyRank(Interruption::signal() != 0);
+      if (!any)
+        lostRank = any.failure();
+      return !any || *any;
+    };
     Result<bool> interrupted = training::fit(session_, data_.train, fit, state_);
     progress_.finish();
     if (!interrupted)
       return console_.fail(interrupted.failure());
+    if (!lostRank.empty())
+      return console_.fail(lostRank);
     return end(*interrupted);
   }
 
@@ -194,9 +209,14 @@ private:
     };
     if (optimizer_.hasLossScale())
       callbacks_.push_back(std::make_unique<training::ScaleWatch>(
-          optimizer_, warn, [this](const std::vector<int64_t> &rows) {
-            return training::findOverflow(session_, data_.train, rows);
-          }));
+          optimizer_, warn, [this](const training::StepResult &step) { return diagnose(step); }));
+    if (!options_.numerics.empty()) {
+      Result<std::unique_ptr<reports::StepReports>> reports = reports::StepReports::open(
+          session_, data_.train, options_.numerics, options_.numericsEvery);
+      if (!reports)
+        return reports.failure();
+      callbacks_.push_back(std::move(*reports));
+    }
     if (options_.terminateOnNaN)
       callbacks_.push_back(std::make_unique<training::TerminateOnNaN>());
     // Before early stopping, so that its logs have the learning rate, as a list of callbacks would.
@@ -224,6 +244,20 @@ private:
     if (options_.json)
       callbacks_.push_back(std::make_unique<JsonOutput>(console_));
     return Status();
+  }
+
+  /// Blames a skipped step on a value, where the model can report them, else on a layer.
+  std::string diagnose(const training::StepResult &step) {
+    if (job_.size() > 1)
+      return ""; // single rows are no batch of several ranks
+    if (Result<std::unique_ptr<reports::TracedModel>> model =
+            reports::TracedModel::open(session_, /*trains=*/true)) {
+      Result<std::optional<reports::Blame>> blame =
+          reports::blameStep(session_, **model, data_.train, *step.indices, step.globalStep);
+      return blame && *blame ? reports::asText(*blame) : "";
+    }
+    return std::isfinite(step.loss) ? ""
+                                    : training::findOverflow(session_, data_.train, *step.indices);
   }
 
   Status beginCallbacks() {
@@ -275,7 +309,8 @@ private:
       if (Status status = data::writeNpz(options_.trace, trace_->arrays()); !status)
         return console_.fail(status.failure());
     if (interrupted) {
-      int number = Interruption::signal();
+      const int number =
+          Interruption::signal() ? Interruption::signal() : SIGTERM; // of another rank
       console_.note("interrupted after step " + std::to_string(state_.globalStep) +
                     (options_.checkpoint.empty()
                          ? "; nothing was saved: --checkpoint DIR would have"
@@ -298,6 +333,7 @@ private:
 
   const TrainOptions &options_;
   Session &session_;
+  training::RankJob &job_;
   const TrainingData &data_;
   Console &console_;
   training::OptimizerState optimizer_;
@@ -309,17 +345,34 @@ private:
   std::vector<std::unique_ptr<training::Callback>> callbacks_;
 };
 
-} // namespace
+/// That every rank trains the same model on the same rows.
+Status compareRanks(training::RankJob &job, const TrainOptions &options, Session &session,
+                    const TrainingData &data) {
+  if (job.size() == 1)
+    return Status();
+  const mpc_rt_executable_t &tables = session.executable();
+  std::string model = std::string(tables.model_name) + " of mpc " + tables.compiler_version;
+  for (uint32_t i = 0; i < tables.variable_count; ++i)
+    model += std::string(" ") + tables.variables[i].tensor.name;
+  std::string columns = std::to_string(data.train.rows) + " rows";
+  return job.compare({{"the library", model + (tables.weights_hash ? tables.weights_hash : "")},
+                      {"the command line", options.describe()},
+                      {"the data", columns}});
+}
 
-int train(Arguments &arguments, Console &console) {
-  TrainOptions options = trainOptions(arguments);
-  if (!arguments.errors().empty())
-    return console.usage("mpc-run train", arguments.errors());
+int trainOnRank(TrainOptions &options, training::RankJob &job, Console &console) {
+  if (!job.isFirst())
+    options.keepToOneself();
   console.doing("loading " + options.session.library, loadingAdvice);
   Result<std::unique_ptr<Session>> session = Session::open(options.session);
-  if (!session)
-    return console.fail(session.failure());
-  console.notes((*session)->notes());
+  Status opened = session ? job.join(**session) : Status(session.failure());
+  if (opened && job.size() > 1 && !options.numerics.empty())
+    opened = Failure("--numerics: reports what one rank computes; start one");
+  Status told;
+  if (!job.agree(opened, told))
+    return console.fail(told.failure());
+  if (job.isFirst())
+    console.notes((*session)->notes());
   if (!options.batchSize) {
     const mpc_rt_entry_info_t *entry = (*session)->findEntry("train_step");
     int64_t fixed = entry ? (*session)->fixedBatch(*entry) : 0;
@@ -327,12 +380,30 @@ int train(Arguments &arguments, Console &console) {
   }
   console.doing("reading " + options.data, readingAdvice);
   Result<TrainingData> data = readTrainingData(options, **session);
-  if (!data)
-    return console.fail(data.failure());
-  console.notes(data->train.notes);
+  if (!job.agree(data ? Status() : Status(data.failure()), told) ||
+      !job.agree(compareRanks(job, options, **session, *data), told))
+    return console.fail(told.failure());
+  if (job.isFirst())
+    console.notes(data->train.notes);
   console.doing("training in batches of " + std::to_string(options.batchSize) + " rows",
                 runningAdvice);
-  return Run(options, **session, *data, console).run();
+  return Run(options, **session, job, *data, console).run();
+}
+
+} // namespace
+
+int train(Arguments &arguments, Console &console) {
+  TrainOptions options = trainOptions(arguments);
+  if (!arguments.errors().empty())
+    return console.usage("mpc-run train", arguments.errors());
+  Result<std::unique_ptr<training::RankJob>> job = training::RankJob::open();
+  if (!job)
+    return console.fail(job.failure());
+  const int code = trainOnRank(options, **job, console);
+  // The others would wait for this rank. After an interruption all ranks leave by themselves.
+  if (code != Done && code < 128)
+    (*job)->end(code);
+  return code;
 }
 
 } // namespace mpc::commands

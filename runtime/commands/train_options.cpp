@@ -9,6 +9,33 @@
 
 namespace mpc::commands {
 
+void TrainOptions::keepToOneself() {
+  for (std::string *file : {&save, &checkpoint, &csvLog, &jsonLog, &tensorBoard, &trace})
+    file->clear();
+  memory = json = false;
+  quiet = true;
+}
+
+std::string TrainOptions::describe() const {
+  std::string text = "--epochs " + std::to_string(epochs) + " --batch-size " +
+                     std::to_string(batchSize) + " --steps " + std::to_string(steps) + " --seed " +
+                     std::to_string(session.seed) + " --shuffle " + training::shuffleName(shuffle) +
+                     " --validation-split " + std::to_string(validationSplit);
+  if (!validationData.empty())
+    text += " --validation-data";
+  if (!resume.empty())
+    text += " --resume";
+  if (session.initialize)
+    text += " --initialize=" + std::to_string(session.initializeSeed);
+  if (earlyStop)
+    text += " --early-stop";
+  if (reduceLearningRate)
+    text += " --reduce-lr";
+  if (!numerics.empty())
+    text += " --numerics";
+  return text;
+}
+
 namespace {
 
 /// Reads the values of one `key=value,...` option.
@@ -126,6 +153,10 @@ TrainOptions trainOptions(Arguments &arguments) {
   options.jsonLog = arguments.text("json-log");
   options.tensorBoard = arguments.text("tensorboard");
   options.trace = arguments.text("trace");
+  options.numerics = arguments.text("numerics");
+  options.numericsEvery = arguments.integer("numerics-every", 100, 1, INT32_MAX);
+  if (arguments.has("numerics-every") && !arguments.has("numerics"))
+    arguments.fault("--numerics-every belongs to --numerics DIR; add it");
   options.classWeight = arguments.text("class-weight");
   options.terminateOnNaN = arguments.has("terminate-on-nan");
   options.json = arguments.has("json");

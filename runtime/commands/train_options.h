@@ -12,15 +12,20 @@ namespace mpc::commands {
 struct TrainOptions {
   training::SessionOptions session;
   std::string data, validationData, save, checkpoint, resume, csvLog, jsonLog, tensorBoard, trace,
-      classWeight;
+      classWeight, numerics;
   double validationSplit = 0;
   int64_t epochs = 1;
   int64_t batchSize = 0; // 0 = the compiled batch, else 32
-  int64_t steps = 0, saveEvery = 0, keep = 2;
+  int64_t steps = 0, saveEvery = 0, keep = 2, numericsEvery = 100;
   training::Shuffle shuffle = training::Shuffle::EachPass;
   bool terminateOnNaN = false, tune = false, memory = false, json = false, quiet = false;
   std::optional<training::EarlyStopOptions> earlyStop;
   std::optional<training::ReduceLearningRateOptions> reduceLearningRate;
+
+  /// A rank after the first leaves files and printing to it.
+  void keepToOneself();
+  /// The options that have to be the same on every rank, in words.
+  std::string describe() const;
 };
 
 /// Faults are left in `arguments`.

@@ -231,6 +231,8 @@ private:
   void check(const TensorSpec &spec, const char *what, const std::string &found, Array array,
              float divisor) {
     std::string label = std::string(what) + " '" + spec.name + "'";
+    if (spec.isWhole)
+      return checkWhole(spec, label, found, std::move(array), divisor);
     std::vector<int64_t> wanted = spec.dims;
     wanted.insert(wanted.begin(), array.rows());
     if (!fitShape(array, wanted)) {
@@ -240,6 +242,18 @@ private:
                              formatShape(wanted) + " for " + label + "; " + advice);
     }
     accept(spec, label, found, std::move(array), divisor);
+  }
+
+  /// An array without rows becomes the only row of one.
+  void checkWhole(const TensorSpec &spec, const std::string &label, const std::string &found,
+                  Array array, float divisor) {
+    const bool isNumber = spec.dims.empty() && array.elements() == 1;
+    if (array.dims() != spec.dims && !isNumber)
+      return fail(found, "has shape " + formatShape(array.dims()) + "; expected " +
+                             formatShape(spec.dims) + " for " + label);
+    std::vector<int64_t> row = spec.dims;
+    row.insert(row.begin(), 1);
+    accept(spec, label, found, array.reshaped(row), divisor);
   }
 
   /// An array of the right shape: checks its values.
@@ -360,12 +374,20 @@ private:
   void checkRows() {
     if (data_.columns.empty())
       return;
-    data_.rows = data_.columns[0].array.rows();
-    for (size_t i = 1; i < data_.columns.size(); ++i)
-      if (data_.columns[i].array.rows() != data_.rows)
-        fail(names_[i], "has " + std::to_string(data_.columns[i].array.rows()) +
-                            " rows; expected " + std::to_string(data_.rows) + " as '" + names_[0] +
-                            "'");
+    data_.rows = 1; // where no array has rows
+    size_t first = data_.columns.size();
+    for (size_t i = 0; i < data_.columns.size(); ++i) {
+      if (data_.columns[i].spec.isWhole)
+        continue;
+      const int64_t rows = data_.columns[i].array.rows();
+      if (first == data_.columns.size()) {
+        first = i;
+        data_.rows = rows;
+      } else if (rows != data_.rows) {
+        fail(names_[i], "has " + std::to_string(rows) + " rows; expected " +
+                            std::to_string(data_.rows) + " as '" + names_[first] + "'");
+      }
+    }
     if (failure_.empty() && data_.rows == 0)
       fail("", "has no rows; expected at least one");
   }
@@ -382,7 +404,8 @@ private:
 Dataset Dataset::slice(int64_t begin, int64_t count) const {
   Dataset part = *this;
   for (Column &column : part.columns)
-    column.firstRow += begin;
+    if (!column.spec.isWhole)
+      column.firstRow += begin;
   part.rows = count;
   return part;
 }

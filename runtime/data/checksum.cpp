@@ -22,7 +22,7 @@ static std::string hex(uint32_t value) {
 }
 
 /// The position of the digits; npos where the header says no checksum.
-static size_t findDigits(const std::string &bytes) {
+static size_t findDigits(std::string_view bytes) {
   uint64_t length = 0;
   if (bytes.size() < sizeof length)
     return std::string::npos;
@@ -50,9 +50,9 @@ Status writeWithChecksum(const std::string &path, Safetensors content) {
   return file.commit();
 }
 
-bool hasChecksum(const std::string &bytes) { return findDigits(bytes) != std::string::npos; }
+bool hasChecksum(std::string_view bytes) { return findDigits(bytes) != std::string::npos; }
 
-Status verifyChecksum(const std::string &bytes, const std::string &path) {
+Status verifyChecksum(std::string_view bytes, const std::string &path) {
   const size_t digits = findDigits(bytes);
   if (digits == std::string::npos)
     return Failure(path + ": is no checkpoint of mpc-run; expected one with a checksum");
@@ -60,7 +60,7 @@ Status verifyChecksum(const std::string &bytes, const std::string &path) {
   uint32_t crc = crc32c(0, bytes.data(), digits);
   crc = crc32c(crc, zeros.data(), zeros.size());
   crc = crc32c(crc, bytes.data() + digits + checksumDigits, bytes.size() - digits - checksumDigits);
-  std::string stated = bytes.substr(digits, checksumDigits);
+  std::string stated(bytes.substr(digits, checksumDigits));
   if (stated != hex(crc)) {
     for (char &digit : stated) // a damaged one may be anything
       digit = std::strchr("0123456789abcdef", digit) && digit ? digit : '?';

@@ -6,15 +6,17 @@
 
 #include "data/safetensors.h"
 
+#include <string_view>
+
 namespace mpc::data {
 
 /// Writes `content` with its checksum; the file appears whole or not at all.
 Status writeWithChecksum(const std::string &path, Safetensors content);
 
 /// Whether the file says a checksum at all.
-bool hasChecksum(const std::string &bytes);
+bool hasChecksum(std::string_view bytes);
 /// Fails for a file without a checksum, or with another one than it says.
-Status verifyChecksum(const std::string &bytes, const std::string &path);
+Status verifyChecksum(std::string_view bytes, const std::string &path);
 
 } // namespace mpc::data
 #endif

@@ -18,20 +18,24 @@ namespace mpc::data {
 class MappedFile {
 public:
   static Result<std::shared_ptr<MappedFile>> open(const std::string &path);
+  /// `size` bytes of an open file from `begin` on, which must be in it; `place` begins messages.
+  static Result<std::shared_ptr<MappedFile>> map(int descriptor, uint64_t begin, uint64_t size,
+                                                 const std::string &place);
   MappedFile(const MappedFile &) = delete;
   MappedFile &operator=(const MappedFile &) = delete;
   ~MappedFile();
 
   uint8_t *data() const { return data_; }
   uint64_t size() const { return size_; }
-  /// Enters the pages of [begin, end), multiples of the page size but for the file's end, as they
-  /// are in the file: cheaper than faulting them in one by one.
+  /// Enters the pages of [begin, end) as they are in the file: cheaper than faulting them in one by
+  /// one.
   void touch(uint64_t begin, uint64_t end) const;
 
 private:
-  MappedFile(uint8_t *data, uint64_t size) : data_(data), size_(size) {}
+  MappedFile(uint8_t *data, uint64_t size, uint64_t before)
+      : data_(data), size_(size), before_(before) {}
   uint8_t *data_;
-  uint64_t size_;
+  uint64_t size_, before_; // bytes between the begin of the page and the data
 };
 
 } // namespace mpc::data

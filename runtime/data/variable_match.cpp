@@ -37,7 +37,9 @@ VariableMatch matchVariables(const mpc_rt_executable_t &model, const Safetensors
       match.wrong.append(Failure(place + ":" + name + ": " + problem));
     match.fitted.emplace_back(i, *array);
   }
+  size_t storedOfOptimizer = 0;
   for (const auto &[name, array] : content.tensors) {
+    storedOfOptimizer += hasPrefix(name, optimizerPrefix);
     if (used.count(name) || hasPrefix(name, metricPrefix) || hasPrefix(name, randomPrefix))
       continue;
     if (hasPrefix(name, optimizerPrefix))
@@ -46,6 +48,11 @@ VariableMatch matchVariables(const mpc_rt_executable_t &model, const Safetensors
       match.wrong.append(Failure(place + ":" + name + ": the model " + model.model_name +
                                  " has no such variable; expected weights of this model"));
   }
+  for (uint32_t i = 0; storedOfOptimizer && i < model.variable_count; ++i)
+    if (model.variables[i].role == MPC_RT_ROLE_OPTIMIZER) {
+      ++match.ofOptimizer;
+      match.withoutOptimizer += !used.count(nameOf(model.variables[i]));
+    }
   return match;
 }
 

@@ -25,6 +25,8 @@ struct VariableMatch {
   std::vector<std::string> missing;
   /// Tensors under optimizer/ that no variable has: those of another optimizer.
   size_t otherOptimizer = 0;
+  /// The model's variables of the optimizer, and those of them that a file lacks which has some.
+  size_t ofOptimizer = 0, withoutOptimizer = 0;
   /// A message for each tensor that does not fit its variable, or that would be a model variable
   /// which there is not. Metrics and random states may be left over.
   Failure wrong;

@@ -10,14 +10,6 @@ namespace mpc::data {
 
 namespace {
 
-void put(std::string &out, uint64_t value, int bytes) {
-  for (int i = 0; i < bytes; ++i)
-    out += static_cast<char>(value >> (8 * i));
-}
-
-constexpr uint64_t limit32 = 0xffffffff;
-constexpr uint16_t date1980 = 1 << 5 | 1, utf8Names = 1 << 11;
-
 uint32_t extendCrc(uint32_t crc, const void *data, size_t size) {
   const Bytef *bytes = static_cast<const Bytef *>(data);
   while (size) {
@@ -27,19 +19,6 @@ uint32_t extendCrc(uint32_t crc, const void *data, size_t size) {
     size -= part;
   }
   return crc;
-}
-
-/// The fields that local and central headers share, up to the length of the name.
-void putCommon(std::string &out, uint32_t crc, uint64_t size, bool wide, size_t nameLength) {
-  put(out, wide ? 45 : 20, 2); // version needed
-  put(out, utf8Names, 2);
-  put(out, 0, 2); // stored
-  put(out, 0, 2); // time
-  put(out, date1980, 2);
-  put(out, crc, 4);
-  put(out, wide ? limit32 : size, 4);
-  put(out, wide ? limit32 : size, 4);
-  put(out, nameLength, 2);
 }
 
 } // namespace
@@ -61,23 +40,11 @@ void ZipWriter::add(const std::string &name, const std::string &prefix, const vo
     failure_.append(status.failure());
     return;
   }
-  Member member{name, 0, prefix.size() + size, file_.offset()};
+  untrusted::StoredMember member{name, 0, prefix.size() + size, file_.offset()};
   member.crc =
       extendCrc(static_cast<uint32_t>(::crc32(0, nullptr, 0)), prefix.data(), prefix.size());
   member.crc = extendCrc(member.crc, data, size);
-  bool wide = member.size >= limit32;
-  std::string header;
-  put(header, 0x04034b50, 4);
-  putCommon(header, member.crc, member.size, wide, name.size());
-  put(header, wide ? 20 : 0, 2);
-  header += name;
-  if (wide) {
-    put(header, 1, 2);
-    put(header, 16, 2);
-    put(header, member.size, 8);
-    put(header, member.size, 8);
-  }
-  file_.write(header);
+  file_.write(untrusted::zipLocalHeader(member));
   file_.write(prefix);
   file_.write(data, size);
   members_.push_back(std::move(member));
@@ -86,55 +53,7 @@ void ZipWriter::add(const std::string &name, const std::string &prefix, const vo
 Status ZipWriter::finish() {
   if (!failure_.empty())
     return failure_;
-  uint64_t begin = file_.offset();
-  for (const Member &member : members_) {
-    bool wide = member.size >= limit32 || member.offset >= limit32;
-    std::string header;
-    put(header, 0x02014b50, 4);
-    put(header, 3 << 8 | 45, 2); // made by: UNIX
-    putCommon(header, member.crc, member.size, wide, member.name.size());
-    put(header, wide ? 28 : 0, 2);
-    put(header, 0, 2);              // comment
-    put(header, 0, 2);              // disk
-    put(header, 0, 2);              // internal attributes
-    put(header, 0100644u << 16, 4); // a plain file
-    put(header, wide ? limit32 : member.offset, 4);
-    header += member.name;
-    if (wide) {
-      put(header, 1, 2);
-      put(header, 24, 2);
-      put(header, member.size, 8);
-      put(header, member.size, 8);
-      put(header, member.offset, 8);
-    }
-    file_.write(header);
-  }
-  uint64_t end = file_.offset(), count = members_.size();
-  std::string tail;
-  bool wide = count >= 0xffff || begin >= limit32 || end - begin >= limit32;
-  if (wide) {
-    put(tail, 0x06064b50, 4);
-    put(tail, 44, 8);
-    put(tail, 3 << 8 | 45, 2);
-    put(tail, 45, 2);
-    put(tail, 0, 8); // disks
-    put(tail, count, 8);
-    put(tail, count, 8);
-    put(tail, end - begin, 8);
-    put(tail, begin, 8);
-    put(tail, 0x07064b50, 4);
-    put(tail, 0, 4);
-    put(tail, end, 8);
-    put(tail, 1, 4);
-  }
-  put(tail, 0x06054b50, 4);
-  put(tail, 0, 4); // disks
-  put(tail, wide ? 0xffff : count, 2);
-  put(tail, wide ? 0xffff : count, 2);
-  put(tail, wide ? limit32 : end - begin, 4);
-  put(tail, wide ? limit32 : begin, 4);
-  put(tail, 0, 2);
-  file_.write(tail);
+  file_.write(untrusted::zipEnd(members_, file_.offset()));
   return file_.commit();
 }
 

@@ -4,14 +4,17 @@
 #define MPC_RUNTIME_DATA_ZIP_WRITER_H
 
 #include "data/atomic_file.h"
+#include "runtime/untrusted/zip_records.h"
+
+#include <vector>
 
 namespace mpc::data {
 
 /// Whether an archive at `path` may have a member of this name (untrusted/outlets.h).
 Status checkMemberName(const std::string &path, const std::string &name);
 
-/// Stored (uncompressed) members, in the order of the calls, dated 1980-01-01; zip64 where a size
-/// or an offset needs it (PKWARE APPNOTE 6.3.9). The file appears with finish().
+/// Stored (uncompressed) members, in the order of the calls (runtime/untrusted/zip_records.h). The
+/// file appears with finish().
 class ZipWriter {
 public:
   explicit ZipWriter(const std::string &path) : path_(path), file_(path) {}
@@ -22,14 +25,9 @@ public:
   Status finish();
 
 private:
-  struct Member {
-    std::string name;
-    uint32_t crc;
-    uint64_t size, offset;
-  };
   std::string path_;
   AtomicFile file_;
-  std::vector<Member> members_;
+  std::vector<untrusted::StoredMember> members_;
   Failure failure_;
 };
 

@@ -70,6 +70,8 @@ mpc_rt_services_t makeServices() {
   setContraction(services);
   setConvolution(services);
   setAttention(services);
+  setTrace(services);
+  setRankReductions(services);
   return services;
 }
 

@@ -9,11 +9,13 @@
 #include "runtime/base/memory.h"
 #include "runtime/drivers/driver.h"
 #include "runtime/execution/context_use.h"
+#include "runtime/execution/rank_reductions.h"
 #include "runtime/execution/train_loop.h"
 #include "runtime/execution/value_watch.h"
 #include "runtime/execution/variable_layout.h"
 #include "runtime/execution/variable_values.h"
 #include "runtime/module/model.h"
+#include "runtime/numerics/trace_record.h"
 #include "runtime/threads/thread_team.h"
 
 #include <memory>
@@ -52,8 +54,10 @@ struct mpc_rt_context_t {
   uint64_t arenaPlanned = 0;
   std::string kernelChoicesText, usedKernelsText; // what mpc_rt_context_kernel_choices() returned
   std::unique_ptr<mpc::rt::TrainLoop> trainLoop;
-  std::unique_ptr<mpc::rt::ValueWatch> valueWatch; // null: nobody watches
-  std::unique_ptr<mpc::rt::Driver> driver;         // last: it may hold device memory of the above
+  std::unique_ptr<mpc::rt::ValueWatch> valueWatch;   // null: nobody watches
+  std::unique_ptr<mpc::rt::TraceRecord> traceRecord; // null: nothing that is reported is kept
+  std::unique_ptr<mpc::rt::RankReductions> rankReductions; // null: one rank
+  std::unique_ptr<mpc::rt::Driver> driver;           // last: it may hold device memory of the above
 };
 
 namespace mpc::rt {

@@ -14,6 +14,8 @@ void setLoops(mpc_rt_services_t &services) noexcept;
 void setContraction(mpc_rt_services_t &services) noexcept;
 void setConvolution(mpc_rt_services_t &services) noexcept;
 void setAttention(mpc_rt_services_t &services) noexcept;
+void setTrace(mpc_rt_services_t &services) noexcept;
+void setRankReductions(mpc_rt_services_t &services) noexcept;
 
 } // namespace mpc::rt
 

@@ -5,7 +5,6 @@
 #include "runtime/base/status.h"
 #include "runtime/module/seal.h"
 
-#include <atomic>
 #include <cerrno>
 #include <climits>
 #include <cstdio>
@@ -26,8 +25,9 @@ mpc_rt_status_t findLibrary(const char *path, std::string &library) {
   struct stat info;
   if (stat(path, &info) != 0)
     return fail(MPC_RT_NOT_FOUND,
-                "%s: %s; expected a compiled model: libNAME.so or the folder that holds it", path,
-                std::strerror(errno));
+                "%s: %s; expected a compiled model: libNAME.so, the folder that holds it, or an "
+                "archive",
+                path, std::strerror(errno));
   library = path;
   if (!S_ISDIR(info.st_mode))
     return MPC_RT_OK;
@@ -63,40 +63,6 @@ mpc_rt_status_t makeAbsolute(std::string &path) {
   return MPC_RT_OK;
 }
 
-// A path of the open file that the loader has not met: it takes a library that it has loaded by the
-// same name for the same, whatever stands there now.
-std::string freshName(int file) {
-  static std::atomic<unsigned> counter{0};
-  std::string name = "/proc/self/";
-  for (unsigned bits = ++counter; bits; bits >>= 1)
-    name += bits & 1 ? "fd/../" : "./";
-  return name + "fd/" + std::to_string(file);
-}
-
-// The library that is at `path` now. The loader gives the one that it opened at that path before,
-// which mpcc may have replaced since.
-void *openLibrary(const std::string &path) {
-  void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  const int file = library ? ::open(path.c_str(), O_RDONLY | O_CLOEXEC) : -1;
-  if (file < 0)
-    return library;
-  const std::string name = freshName(file);
-  void *current = nullptr;
-  if (access(name.c_str(), R_OK) == 0) { // else /proc is not there, and nothing can be compared
-    // Under a new name the loader compares device and inode.
-    current = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
-    if (!current)
-      current = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (!current)
-      (void)dlerror();
-  }
-  ::close(file);
-  if (!current)
-    return library;
-  dlclose(library);
-  return current;
-}
-
 /// What a file is that is no library; null where its first bytes do not say.
 const char *describeOther(const char *path) {
   char start[8] = {};
@@ -105,8 +71,6 @@ const char *describeOther(const char *path) {
     return nullptr;
   const size_t size = std::fread(start, 1, sizeof start, file);
   std::fclose(file);
-  if (size >= 4 && std::memcmp(start, "PK\3\4", 4) == 0)
-    return "a zip archive such as Keras's .keras";
   if (size >= 8 && std::memcmp(start, "\x89HDF\r\n\x1a\n", 8) == 0)
     return "an HDF5 file such as Keras's .h5";
   if (size >= 1 && start[0] == '{')
@@ -114,16 +78,48 @@ const char *describeOther(const char *path) {
   return nullptr;
 }
 
+mpc_rt_status_t findTables(mpc_rt_model_t &model, void *library, const char *place) {
+  auto query =
+      reinterpret_cast<mpc_rt_executable_query_fn>(dlsym(library, MPC_RT_EXECUTABLE_QUERY_SYMBOL));
+  if (!query)
+    return fail(MPC_RT_FAILED_PRECONDITION,
+                "%s: not a compiled model: no symbol " MPC_RT_EXECUTABLE_QUERY_SYMBOL
+                "; expected a library made by mpcc",
+                place);
+  model.executable = query(MPC_RT_ABI_VERSION);
+  return checkTables(model.executable, place);
+}
+
+// Loads a model that is one file; `isOneFile` is false where it is none.
+mpc_rt_status_t openArchive(mpc_rt_model_t &model, bool &isOneFile) {
+  const int file = ::open(model.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  isOneFile = file >= 0 && isZip(file);
+  if (file >= 0)
+    ::close(file);
+  if (!isOneFile)
+    return MPC_RT_OK; // the loader of libraries says what it is
+  if (auto status = Archive::open(model.path.c_str(), model.archive))
+    return status;
+  const Archive &archive = *model.archive;
+  if (auto status = findTables(model, archive.library(), archive.index().library.place.c_str()))
+    return status;
+  return archive.checkParts(*model.executable);
+}
+
 mpc_rt_status_t load(const char *path, mpc_rt_model_t &model) {
   if (auto status = findLibrary(path, model.path))
     return status;
   if (auto status = makeAbsolute(model.path))
     return status;
+  bool isOneFile = false;
+  if (auto status = openArchive(model, isOneFile); status || isOneFile)
+    return status;
   if (auto status = checkSeal(model.path.c_str()))
     return status;
   if (const char *kind = describeOther(model.path.c_str()))
     return fail(MPC_RT_FAILED_PRECONDITION,
-                "%s: is %s, no compiled model; expected libNAME.so or the folder that holds it; "
+                "%s: is %s, no compiled model; expected libNAME.so, the folder that holds it, or "
+                "an archive; "
                 "compile a Keras model with mpcc, which writes one",
                 model.path.c_str(), kind);
   model.library = openLibrary(model.path);
@@ -133,15 +129,7 @@ mpc_rt_status_t load(const char *path, mpc_rt_model_t &model) {
                 "%s: not a loadable library: %s; compile the model again", model.path.c_str(),
                 reason ? reason : "unknown reason");
   }
-  auto query = reinterpret_cast<mpc_rt_executable_query_fn>(
-      dlsym(model.library, MPC_RT_EXECUTABLE_QUERY_SYMBOL));
-  if (!query)
-    return fail(MPC_RT_FAILED_PRECONDITION,
-                "%s: not a compiled model: no symbol " MPC_RT_EXECUTABLE_QUERY_SYMBOL
-                "; expected a library made by mpcc",
-                model.path.c_str());
-  model.executable = query(MPC_RT_ABI_VERSION);
-  return checkTables(model.executable, model.path.c_str());
+  return findTables(model, model.library, model.path.c_str());
 }
 
 mpc_rt_status_t find(const char *what, const char *name, uint32_t count,

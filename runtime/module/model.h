@@ -6,15 +6,18 @@
 
 #include "mpc-rt/cuda.h"
 #include "mpc-rt/model.h"
+#include "runtime/module/archive.h"
 
 #include <atomic>
+#include <memory>
 #include <string>
 
 // Counted: the creator holds one reference, each context another.
 struct mpc_rt_model_t {
   const mpc_rt_executable_t *executable = nullptr;
   std::string path;        // "" for a linked model
-  void *library = nullptr; // from dlopen
+  void *library = nullptr; // from dlopen; null for a linked model, and in an archive
+  std::shared_ptr<mpc::rt::Archive> archive; // null unless the model is one file
   std::atomic<unsigned> references{1};
 };
 

@@ -15,8 +15,7 @@ namespace {
 
 class MappedLibrary {
 public:
-  explicit MappedLibrary(const char *path) {
-    const int file = ::open(path, O_RDONLY | O_CLOEXEC);
+  explicit MappedLibrary(int file) {
     struct stat info;
     if (file >= 0 && fstat(file, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0) {
       bytes = static_cast<size_t>(info.st_size);
@@ -24,8 +23,6 @@ public:
       if (mapped != MAP_FAILED)
         memory = static_cast<const unsigned char *>(mapped);
     }
-    if (file >= 0)
-      ::close(file);
   }
   ~MappedLibrary() {
     if (memory)
@@ -53,7 +50,15 @@ bool endsEarly(const MappedLibrary &library) {
 } // namespace
 
 mpc_rt_status_t checkSeal(const char *path) noexcept {
-  MappedLibrary library(path);
+  const int file = ::open(path, O_RDONLY | O_CLOEXEC);
+  const mpc_rt_status_t status = checkSeal(file, path);
+  if (file >= 0)
+    ::close(file);
+  return status;
+}
+
+mpc_rt_status_t checkSeal(int file, const char *place) noexcept {
+  MappedLibrary library(file);
   if (!library.memory)
     return MPC_RT_OK; // the loader says why it cannot be read
   mpc_rt_seal_t seal = {};
@@ -68,7 +73,7 @@ mpc_rt_status_t checkSeal(const char *path) noexcept {
   if (isDamaged)
     return fail(MPC_RT_DATA_LOSS,
                 "%s: is damaged: %s; expected the file that mpcc wrote; compile the model again",
-                path, isSealed ? "its checksum is another one" : "it ends too early");
+                place, isSealed ? "its checksum is another one" : "it ends too early");
   return MPC_RT_OK;
 }
 

@@ -12,6 +12,9 @@ namespace mpc::rt {
 // headers say. A library without a seal (of an older mpcc, stripped) is not checked further.
 mpc_rt_status_t checkSeal(const char *path) noexcept;
 
+// The same of an open file; `place` is for messages.
+mpc_rt_status_t checkSeal(int file, const char *place) noexcept;
+
 } // namespace mpc::rt
 
 #endif

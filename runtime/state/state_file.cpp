@@ -17,6 +17,7 @@
 #include <cstring>
 #include <dlfcn.h>
 #include <string>
+#include <string_view>
 #include <sys/stat.h>
 
 using namespace mpc::rt;
@@ -98,8 +99,28 @@ mpc_rt_status_t restore(mpc_rt_context_t &context, const Safetensors &content,
   return mpc_rt_context_variables_changed(&context);
 }
 
-mpc_rt_status_t loadFile(mpc_rt_context_t &context, const std::string &path, bool complete,
-                         bool &loaded) {
+// Takes the bytes of a file; `place` begins messages.
+mpc_rt_status_t loadBytes(mpc_rt_context_t &context, std::string_view bytes,
+                          const std::string &place, bool complete, bool &loaded) {
+  const bool isChecked = mpc::data::hasChecksum(bytes);
+  if (isChecked)
+    if (Status status = mpc::data::verifyChecksum(bytes, place); !status)
+      return failWith(MPC_RT_DATA_LOSS, status.failure());
+  Result<Safetensors> content = mpc::data::parseSafetensors(
+      reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size(), place);
+  if (!content)
+    return failWith(MPC_RT_DATA_LOSS, content.failure());
+  if (!isChecked && isText(*content, "kind", "state"))
+    return fail(MPC_RT_DATA_LOSS,
+                "%s: is damaged: a state file without its checksum; use an older "
+                "file",
+                place.c_str());
+  mpc::data::dropCheckpointPrefix(*content);
+  loaded = !content->tensors.empty();
+  return restore(context, *content, place, complete, Source::copy);
+}
+
+mpc_rt_status_t loadFile(mpc_rt_context_t &context, const std::string &path, bool &loaded) {
   struct stat info;
   if (::stat(path.c_str(), &info) != 0)
     return fail(MPC_RT_NOT_FOUND, "%s: %s; expected a safetensors file of variables", path.c_str(),
@@ -107,22 +128,7 @@ mpc_rt_status_t loadFile(mpc_rt_context_t &context, const std::string &path, boo
   Result<std::string> bytes = mpc::data::readWholeFile(path, UINT64_MAX);
   if (!bytes)
     return failWith(MPC_RT_NOT_FOUND, bytes.failure());
-  const bool isChecked = mpc::data::hasChecksum(*bytes);
-  if (isChecked)
-    if (Status status = mpc::data::verifyChecksum(*bytes, path); !status)
-      return failWith(MPC_RT_DATA_LOSS, status.failure());
-  Result<Safetensors> content = mpc::data::parseSafetensors(
-      reinterpret_cast<const uint8_t *>(bytes->data()), bytes->size(), path);
-  if (!content)
-    return failWith(MPC_RT_DATA_LOSS, content.failure());
-  if (!isChecked && isText(*content, "kind", "state"))
-    return fail(MPC_RT_DATA_LOSS,
-                "%s: is damaged: a state file without its checksum; use an older "
-                "file",
-                path.c_str());
-  mpc::data::dropCheckpointPrefix(*content);
-  loaded = !content->tensors.empty();
-  return restore(context, *content, path, complete, Source::copy);
+  return loadBytes(context, *bytes, path, /*complete=*/true, loaded);
 }
 
 // A first prediction may well read only a part of a larger file (an embedding's rows).
@@ -141,25 +147,21 @@ void touchAll(mpc_rt_context_t &context, const mpc::data::MappedFile &file) {
   context.hostTeam.end();
 }
 
-// The same without reading what nobody wants yet. The file is mpcc's, beside the library: no state
-// of training, and no checksum, which would read all of it.
-mpc_rt_status_t mapFile(mpc_rt_context_t &context, const std::string &path, bool &loaded) {
-  struct stat info;
-  if (::stat(path.c_str(), &info) != 0)
-    return fail(MPC_RT_NOT_FOUND, "%s: %s; expected a safetensors file of variables", path.c_str(),
-                std::strerror(errno));
-  auto file = mpc::data::MappedFile::open(path);
-  if (!file)
-    return failWith(MPC_RT_NOT_FOUND, file.failure());
-  auto content = mpc::data::viewSafetensors(*file, (*file)->data(), (*file)->size(), path);
+// The same without reading what nobody wants yet. The file is mpcc's: no state of training, and no
+// checksum, which would read all of it.
+mpc_rt_status_t loadMapped(mpc_rt_context_t &context,
+                           const std::shared_ptr<mpc::data::MappedFile> &file,
+                           const std::string &place, bool &loaded) {
+  auto content = mpc::data::viewSafetensors(file, file->data(), file->size(), place);
   if (!content)
     return failWith(MPC_RT_DATA_LOSS, content.failure());
   if (content->metadata.count("crc32c") || isText(*content, "kind", "state"))
-    return loadFile(context, path, false, loaded);
+    return loadBytes(context, {reinterpret_cast<const char *>(file->data()), file->size()}, place,
+                     false, loaded);
   loaded = !content->tensors.empty();
   if (!context.driver->ownsMemory())
-    touchAll(context, **file);
-  return restore(context, *content, path, false, Source::borrow);
+    touchAll(context, *file);
+  return restore(context, *content, place, false, Source::borrow);
 }
 
 // The library that holds the tables; "" when they are a part of the program.
@@ -172,21 +174,44 @@ std::string libraryOf(const mpc_rt_model_t &model) {
   return info.dli_fname;
 }
 
-// NAME.safetensors beside the library; "" where mpcc wrote none.
+bool hasEmbeddedWeights(const mpc_rt_executable_t &executable) {
+  return MPC_RT_EXECUTABLE_HAS(&executable, weights_bytes) && executable.weights;
+}
+
+// NAME.safetensors beside the library, or where it is in an archive; "" where mpcc wrote none.
 std::string initialFile(const mpc_rt_model_t &model) {
   const mpc_rt_executable_t &executable = *model.executable;
-  const bool isEmbedded = MPC_RT_EXECUTABLE_HAS(&executable, weights_bytes) && executable.weights;
-  if (isEmbedded || !executable.weights_hash || !*executable.weights_hash)
+  if (hasEmbeddedWeights(executable) || !executable.weights_hash || !*executable.weights_hash)
     return "";
+  if (model.archive)
+    return model.path + ":" + executable.model_name + ".safetensors";
   const std::string library = libraryOf(model);
   const size_t slash = library.rfind('/');
   return (slash == std::string::npos ? "" : library.substr(0, slash + 1)) + executable.model_name +
          ".safetensors";
 }
 
+// A private mapping of `file`, which initialFile() named.
+mpc_rt_status_t mapInitial(const mpc_rt_model_t &model, const std::string &file,
+                           std::shared_ptr<mpc::data::MappedFile> &mapped) {
+  struct stat info;
+  if (model.archive ? !model.archive->index().weights : ::stat(file.c_str(), &info) != 0)
+    return fail(MPC_RT_NOT_FOUND, "%s: %s; expected a safetensors file of variables", file.c_str(),
+                model.archive ? "is not in the archive" : std::strerror(errno));
+  auto opened =
+      model.archive
+          ? mpc::data::MappedFile::map(model.archive->file(), model.archive->index().weights->begin,
+                                       model.archive->index().weights->size, file)
+          : mpc::data::MappedFile::open(file);
+  if (!opened)
+    return failWith(MPC_RT_NOT_FOUND, opened.failure());
+  mapped = std::move(*opened);
+  return MPC_RT_OK;
+}
+
 mpc_rt_status_t loadInitial(mpc_rt_context_t &context, bool &loaded) {
   auto &executable = context.executable();
-  if (MPC_RT_EXECUTABLE_HAS(&executable, weights_bytes) && executable.weights) {
+  if (hasEmbeddedWeights(executable)) {
     // The library outlives every context of its model.
     auto *bytes = static_cast<uint8_t *>(const_cast<void *>(executable.weights));
     Result<Safetensors> content =
@@ -197,7 +222,12 @@ mpc_rt_status_t loadInitial(mpc_rt_context_t &context, bool &loaded) {
     return restore(context, *content, executable.model_name, false, Source::borrowReadOnly);
   }
   const std::string file = initialFile(*context.model);
-  return file.empty() ? MPC_RT_OK : mapFile(context, file, loaded);
+  std::shared_ptr<mpc::data::MappedFile> mapped;
+  if (file.empty())
+    return MPC_RT_OK;
+  if (auto status = mapInitial(*context.model, file, mapped))
+    return status;
+  return loadMapped(context, mapped, file, loaded);
 }
 
 // The file beside the library is the one that mpcc wrote. Weights inside of the library are under
@@ -206,10 +236,10 @@ mpc_rt_status_t verifyInitial(const mpc_rt_model_t &model) {
   const std::string file = initialFile(model);
   if (file.empty())
     return MPC_RT_OK;
-  auto mapped = mpc::data::MappedFile::open(file);
-  if (!mapped)
-    return failWith(MPC_RT_NOT_FOUND, mapped.failure());
-  const std::string hash = mpc::rt::sha256((*mapped)->data(), (*mapped)->size());
+  std::shared_ptr<mpc::data::MappedFile> mapped;
+  if (auto status = mapInitial(model, file, mapped))
+    return status;
+  const std::string hash = mpc::rt::sha256(mapped->data(), mapped->size());
   if (hash == model.executable->weights_hash)
     return MPC_RT_OK;
   return fail(
@@ -270,7 +300,7 @@ mpc_rt_status_t mpc_rt_context_load(mpc_rt_context_t *context, const char *path)
     if (mpc::rt::checksAreOn() && isSameFile(path, initialFile(*context->model)))
       if (auto status = verifyInitial(*context->model))
         return status;
-    return loadFile(*context, path, true, loaded);
+    return loadFile(*context, path, loaded);
   });
 }
 

@@ -4,6 +4,7 @@
 
 #include "data/gather.h"
 #include "data/variable_tensor.h"
+#include "training/rank_job.h"
 
 #include <algorithm>
 #include <cstring>
@@ -14,6 +15,9 @@ using data::Array;
 using data::Failure;
 using data::Result;
 using data::Status;
+
+/// Of a column that every call takes as a whole.
+static constexpr int64_t theOnlyRow = 0;
 
 Batcher::Batcher(Session &session, const mpc_rt_entry_info_t &entry)
     : session_(session), entry_(entry),
@@ -44,9 +48,13 @@ void Batcher::prefetch(const data::Dataset &data, const std::vector<int64_t> &ro
   auto fill = [](void *user, void *const *inputs) {
     const auto &batcher = *static_cast<Batcher *>(user);
     const std::vector<int64_t> &next = batcher.prefetchedRows_;
-    for (uint32_t i = 0; i < batcher.entry_.input_count; ++i)
-      data::gatherRows(batcher.prefetchedData_->columns[i], next.data(),
-                       static_cast<int64_t>(next.size()), inputs[i], batcher.threads_);
+    for (uint32_t i = 0; i < batcher.entry_.input_count; ++i) {
+      const data::Column &column = batcher.prefetchedData_->columns[i];
+      const bool isWhole = column.spec.isWhole;
+      data::gatherRows(column, isWhole ? &theOnlyRow : next.data(),
+                       isWhole ? 1 : static_cast<int64_t>(next.size()), inputs[i],
+                       batcher.threads_);
+    }
   };
   canPrefetch_ =
       mpc_rt_context_prefetch(session_.context(), index_, static_cast<int64_t>(rows.size()), fill,
@@ -57,6 +65,22 @@ void Batcher::prefetch(const data::Dataset &data, const std::vector<int64_t> &ro
 
 Status Batcher::run(const data::Dataset &data, const std::vector<int64_t> &rows,
                     const std::vector<int64_t> &next) {
+  const auto [rank, ranks] = session_.place();
+  const bool isShared =
+      ranks > 1 && std::strcmp(entry_.name, "predict") != 0; // predictions stay row by row
+  if (!isShared)
+    return runOwn(data, rows, next);
+  if (rows.size() < ranks)
+    return Failure(data.path + ": a batch of " + std::to_string(rows.size()) +
+                   (rows.size() == 1 ? " row" : " rows") + " is too small for " +
+                   std::to_string(ranks) +
+                   " ranks, each of which takes one row at least; expected a --batch-size that "
+                   "leaves a larger last batch, or fewer ranks");
+  return runOwn(data, rowsOfRank(rows, rank, ranks), rowsOfRank(next, rank, ranks));
+}
+
+Status Batcher::runOwn(const data::Dataset &data, const std::vector<int64_t> &rows,
+                       const std::vector<int64_t> &next) {
   const auto count = static_cast<int64_t>(rows.size());
   const bool isOnDevice = prefetchedData_ == &data && prefetchedRows_ == rows;
   prefetch(data, next);
@@ -65,9 +89,11 @@ Status Batcher::run(const data::Dataset &data, const std::vector<int64_t> &rows,
   std::vector<const void *> pointers(entry_.input_count);
   for (uint32_t i = 0; i < entry_.input_count; ++i) {
     const data::Column &column = data.columns[i];
-    if ((pointers[i] = data::findRows(column, rows.data(), count)))
+    const int64_t *own = column.spec.isWhole ? &theOnlyRow : rows.data();
+    const int64_t taken = column.spec.isWhole ? 1 : count;
+    if ((pointers[i] = data::findRows(column, own, taken)))
       continue;
-    if (inputs_[i].bytes() < data::rowBytes(column) * static_cast<size_t>(count) ||
+    if (inputs_[i].bytes() < data::rowBytes(column) * static_cast<size_t>(taken) ||
         !inputs_[i].data()) {
       Result<Array> array =
           Array::allocate(entry_.inputs[i].dtype, data::dimsOf(entry_.inputs[i], count));
@@ -76,7 +102,7 @@ Status Batcher::run(const data::Dataset &data, const std::vector<int64_t> &rows,
                                       "use a smaller --batch-size");
       inputs_[i] = *array;
     }
-    data::gatherRows(column, rows.data(), count, inputs_[i].data(), threads_);
+    data::gatherRows(column, own, taken, inputs_[i].data(), threads_);
     pointers[i] = inputs_[i].data();
   }
   return runBuffers(pointers, count);

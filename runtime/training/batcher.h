@@ -14,7 +14,8 @@ class Batcher {
 public:
   Batcher(Session &session, const mpc_rt_entry_info_t &entry);
 
-  /// Gathers `rows` of `data`, whose columns are the entry's inputs, and runs the entry. `next` are
+  /// Gathers `rows` of `data`, whose columns are the entry's inputs, and runs the entry: one of
+  /// several ranks its part of the rows, where the entry reduces over them. `next` are
   /// the rows of the run that follows, none where that is not known: they are gathered while the
   /// device computes, if it can.
   data::Status run(const data::Dataset &data, const std::vector<int64_t> &rows,
@@ -34,6 +35,8 @@ public:
   const mpc_rt_entry_info_t &entry() const { return entry_; }
 
 private:
+  data::Status runOwn(const data::Dataset &data, const std::vector<int64_t> &rows,
+                      const std::vector<int64_t> &next);
   data::Status prepareOutputs(int64_t count);
   data::Status runPointers(const void *const *inputs, int64_t count);
   void prefetch(const data::Dataset &data, const std::vector<int64_t> &rows);

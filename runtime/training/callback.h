@@ -29,6 +29,10 @@ public:
   virtual ~Callback() = default;
   /// Before the first step: `logs` has the names that those of an epoch will have. May add to them.
   virtual data::Status begin(Logs &logs) { return data::Status(); }
+  /// Before a step (from 0) on these rows of the data. Changes no variable.
+  virtual data::Status stepBegin(int64_t step, const std::vector<int64_t> &rows) {
+    return data::Status();
+  }
   /// A reason to stop training after this step, or "". Such a step has spoiled the model: no
   /// checkpoint is made of it.
   virtual std::string stepEnd(const StepResult &) { return ""; }

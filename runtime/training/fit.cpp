@@ -105,6 +105,9 @@ private:
     if (options_.trace)
       if (Status status = options_.trace->stepBegin(); !status)
         return status;
+    for (Callback *callback : options_.callbacks)
+      if (Status status = callback->stepBegin(state_.globalStep, rows_); !status)
+        return status;
     if (Status status = step_.run(data_, rows_, nextRows_); !status)
       return status;
     StepResult result{state_.globalStep, static_cast<int64_t>(rows_.size()), 0, true, &rows_};

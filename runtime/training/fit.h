@@ -46,7 +46,7 @@ struct FitOptions {
   /// 0), at the end, and before leaving on an interruption.
   std::function<data::Status(const FitState &)> saveCheckpoint;
   int64_t saveEvery = 0;
-  /// Asked after each step: whether to save and leave.
+  /// Asked after each step: whether to save and leave. Ranks of a job agree on it.
   std::function<bool()> interrupted;
 };
 

@@ -8,8 +8,7 @@
 
 namespace mpc::training {
 
-ScaleWatch::ScaleWatch(OptimizerState &state, std::function<void(std::string)> report,
-                       std::function<std::string(const std::vector<int64_t> &)> probe)
+ScaleWatch::ScaleWatch(OptimizerState &state, std::function<void(std::string)> report, Probe probe)
     : state_(state), report_(std::move(report)), probe_(std::move(probe)) {
   mpc_rt_scaler_options_t options = {};
   options.struct_size = sizeof options;
@@ -29,8 +28,7 @@ std::string ScaleWatch::stepEnd(const StepResult &step) {
   int32_t diagnosed = 0;
   if (scaler_ && mpc_rt_scaler_observe(scaler_, &observed, &diagnosed) == MPC_RT_OK && diagnosed) {
     const std::string diagnosis = mpc_rt_scaler_diagnosis(scaler_);
-    const bool failsForward = !step.finite && !std::isfinite(step.loss) && step.indices;
-    const std::string found = failsForward ? probe_(*step.indices) : "";
+    const std::string found = !step.finite && step.indices ? probe_(step) : "";
     report_(diagnosis + (found.empty() ? "" : "; ") + found);
   }
   if (!step.finite && step.indices && !rowsReported_)

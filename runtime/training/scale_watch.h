@@ -17,9 +17,9 @@ namespace mpc::training {
 /// shuffled rows the one that is at fault is soon alone. Changes nothing.
 class ScaleWatch : public Callback {
 public:
-  /// `probe` says what of these rows' forward pass is not finite, or "".
-  ScaleWatch(OptimizerState &state, std::function<void(std::string)> report,
-             std::function<std::string(const std::vector<int64_t> &)> probe);
+  /// Says what of the skipped step of these rows is not finite, or "".
+  using Probe = std::function<std::string(const StepResult &)>;
+  ScaleWatch(OptimizerState &state, std::function<void(std::string)> report, Probe probe);
   ~ScaleWatch() override;
   std::string stepEnd(const StepResult &step) override;
   data::Status epochEnd(int64_t epoch, Logs &logs, std::string &stop) override;
@@ -28,7 +28,7 @@ private:
   void reportSuspects();
   OptimizerState &state_;
   std::function<void(std::string)> report_;
-  std::function<std::string(const std::vector<int64_t> &)> probe_;
+  Probe probe_;
   mpc_rt_scaler_t *scaler_ = nullptr;
   /// Rows of the steps that were skipped in this epoch, and of those that every epoch skipped in
   /// which the scale fell.

@@ -6,6 +6,7 @@
 #include "data/variable_tensor.h"
 #include "mpc-rt/device.h"
 #include "mpc-rt/training.h"
+#include "training/initial_weights.h"
 #include "training/memory_plan.h"
 #include "training/weights.h"
 
@@ -122,9 +123,8 @@ Status Session::loadWeights(const SessionOptions &options) {
 // them.
 Status Session::loadInitialWeights() {
   const mpc_rt_executable_t &tables = executable();
-  const size_t slash = path_.rfind('/');
-  const std::string file = (slash == std::string::npos ? "" : path_.substr(0, slash + 1)) +
-                           tables.model_name + ".safetensors";
+  const InitialWeights weights = findInitialWeights(path_, tables.model_name);
+  const std::string &file = weights.place;
   WeightsReport report;
   const bool isEmbedded = MPC_RT_EXECUTABLE_HAS(&tables, weights_bytes) && tables.weights;
   const bool isBeside = !isEmbedded && tables.weights_hash && *tables.weights_hash;
@@ -137,7 +137,8 @@ Status Session::loadInitialWeights() {
   }
   const mpc_rt_status_t status = mpc_rt_context_load_initial(context_, nullptr);
   if (status == MPC_RT_NOT_FOUND)
-    return Failure(file + ": is missing; expected the weights that mpcc wrote beside " + path_ +
+    return Failure(file + ": is missing; expected the weights that mpcc wrote " +
+                   (weights.isInArchive ? "into " : "beside ") + path_ +
                    "; restore it, name another file with --weights, or use --initialize");
   if (status && isBeside) {
     // The messages, a line each, begin with the file's path already.
@@ -151,7 +152,7 @@ Status Session::loadInitialWeights() {
   if (status)
     return runtimeFailure(status);
   if (isBeside)
-    noteMissingVariables(*this, file, report);
+    noteMissingVariables(*this, weights, report);
   notes_.insert(notes_.end(), report.notes.begin(), report.notes.end());
   return Status();
 }
@@ -191,6 +192,14 @@ std::vector<std::string> Session::outputNames() const {
   return names;
 }
 
+/// Whether the first dimension of every input counts the same samples.
+static bool inputsHaveRows(const mpc_rt_entry_info_t &entry) {
+  for (uint32_t i = 0; i < entry.input_count; ++i)
+    if (!entry.inputs[i].rank || entry.inputs[i].dims[0] != entry.inputs[0].dims[0])
+      return false;
+  return true;
+}
+
 data::Signature Session::signature(const mpc_rt_entry_info_t &entry) const {
   data::Signature signature;
   std::vector<std::string> outputs = outputNames();
@@ -204,14 +213,16 @@ data::Signature Session::signature(const mpc_rt_entry_info_t &entry) const {
     if (index < outputs.size() && !outputs[index].empty() && alias + outputs[index] != spec.name)
       spec.aliases.push_back(alias + outputs[index]);
   };
+  const bool haveRows = inputsHaveRows(entry);
   for (uint32_t i = 0; i < entry.input_count; ++i) {
     const mpc_rt_tensor_info_t &tensor = entry.inputs[i];
     data::TensorSpec spec;
     spec.name = tensor.name;
     spec.dtype = tensor.dtype;
     spec.indexLimit = tensor.index_limit;
+    spec.isWhole = !haveRows && (!tensor.rank || tensor.dims[0] != MPC_RT_DYNAMIC);
     if (tensor.rank)
-      spec.dims.assign(tensor.dims + 1, tensor.dims + tensor.rank);
+      spec.dims.assign(tensor.dims + (spec.isWhole ? 0 : 1), tensor.dims + tensor.rank);
     if (i < inputs) {
       std::string alias = "x" + std::to_string(i);
       if (spec.name != alias)
@@ -235,6 +246,8 @@ data::Signature Session::signature(const mpc_rt_entry_info_t &entry) const {
 }
 
 int64_t Session::fixedBatch(const mpc_rt_entry_info_t &entry) const {
+  if (!inputsHaveRows(entry))
+    return 0;
   for (uint32_t i = 0; i < entry.input_count; ++i)
     if (entry.inputs[i].rank && entry.inputs[i].dims[0] != MPC_RT_DYNAMIC)
       return entry.inputs[i].dims[0];

@@ -9,7 +9,7 @@
 namespace mpc::training {
 
 struct SessionOptions {
-  std::string library; // libNAME.so or its folder
+  std::string library; // libNAME.so, its folder, or an archive
   std::string device = "cpu";
   uint32_t threads = 0;    // 0 = all
   uint64_t seed = 0;       // of random layers and, without weights, of the initializers
@@ -17,6 +17,11 @@ struct SessionOptions {
   bool initialize = false; // ignore stored weights: every variable from its initializer
   uint64_t initializeSeed = 0;
   bool verify = false; // NAME.safetensors against the hash that the library has
+};
+
+/// Which of how many ranks a process is.
+struct RankPlace {
+  unsigned rank = 0, ranks = 1;
 };
 
 /// Owns model and context. Failures carry the runtime's message and the library's path.
@@ -49,7 +54,8 @@ public:
   /// The tensors that `entry` takes: inputs with aliases x0, x1, ..; targets with the outputs'
   /// names.
   data::Signature signature(const mpc_rt_entry_info_t &entry) const;
-  /// 0 when the batch is free, else the batch that the model was compiled for.
+  /// 0 when the batch is free, else the batch that the model was compiled for. Inputs without rows
+  /// (scalars, and those of known first extents beside others) have no part in it.
   int64_t fixedBatch(const mpc_rt_entry_info_t &entry) const;
   /// The model's own names of its outputs, from the manifest; "" where it has none.
   std::vector<std::string> outputNames() const;
@@ -64,6 +70,10 @@ public:
   /// The memory that the process had resident before the context's.
   uint64_t residentWhenOpened() const { return residentWhenOpened_; }
 
+  /// This process is one of several ranks: entries that reduce over them take its rows alone.
+  void setPlace(RankPlace place) { place_ = place; }
+  RankPlace place() const { return place_; }
+
   /// A Failure from the runtime's last error, naming the library.
   data::Failure runtimeFailure(mpc_rt_status_t status) const;
 
@@ -76,6 +86,7 @@ private:
   mpc_rt_model_t *model_ = nullptr;
   mpc_rt_context_t *context_ = nullptr;
   uint64_t residentWhenOpened_ = 0;
+  RankPlace place_;
   std::string path_;
   std::vector<std::string> notes_;
 };

@@ -2,7 +2,6 @@
 // Loading and saving variables.
 #include "training/weights.h"
 
-#include "data/mapped_file.h"
 #include "data/variable_match.h"
 #include "data/weights_file.h"
 
@@ -28,14 +27,12 @@ static void noteMissing(const std::vector<std::string> &missing, const std::stri
                            missing[0] + "' for one");
 }
 
-void noteMissingVariables(const Session &session, const std::string &file, WeightsReport &report) {
-  Result<std::shared_ptr<data::MappedFile>> mapped = data::MappedFile::open(file);
-  if (!mapped)
-    return;
-  Result<data::Safetensors> content =
-      data::viewSafetensors(*mapped, (*mapped)->data(), (*mapped)->size(), file);
+void noteMissingVariables(const Session &session, const InitialWeights &weights,
+                          WeightsReport &report) {
+  Result<data::Safetensors> content = viewInitialWeights(session.path(), weights);
   if (content)
-    noteMissing(data::missingVariables(session.executable(), *content, weightName), file, report);
+    noteMissing(data::missingVariables(session.executable(), *content, weightName), weights.place,
+                report);
 }
 
 Status loadVariables(Session &session, const std::string &file, bool complete,
@@ -53,6 +50,10 @@ Status loadVariables(Session &session, const std::string &file, bool complete,
   if (match.otherOptimizer)
     report.notes.push_back(file + ": " + std::to_string(match.otherOptimizer) +
                            " optimizer variables are of another optimizer and were ignored");
+  if (match.withoutOptimizer)
+    report.notes.push_back(file + ": " + std::to_string(match.withoutOptimizer) + " of the " +
+                           std::to_string(match.ofOptimizer) +
+                           " variables of the model's optimizer are not in it and start anew");
   for (auto &[index, array] : match.fitted)
     if (array.bytes())
       std::memcpy(session.variable(index), array.data(), array.bytes());

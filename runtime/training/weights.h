@@ -4,6 +4,7 @@
 #define MPC_RUNTIME_TRAINING_WEIGHTS_H
 
 #include "data/safetensors.h"
+#include "training/initial_weights.h"
 #include "training/session.h"
 
 namespace mpc::training {
@@ -20,8 +21,9 @@ struct WeightsReport {
 data::Status loadVariables(Session &session, const std::string &file, bool complete,
                            WeightsReport &report);
 
-/// A note when some model variables are not in `file`; reads its header alone.
-void noteMissingVariables(const Session &session, const std::string &file, WeightsReport &report);
+/// A note when some model variables are not among the weights; reads their header alone.
+void noteMissingVariables(const Session &session, const InitialWeights &weights,
+                          WeightsReport &report);
 
 /// All model and optimizer variables, in their own types.
 data::Safetensors collectVariables(Session &session);

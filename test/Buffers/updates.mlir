@@ -50,3 +50,20 @@ func.func @exchange(%a: tensor<64xf32> {mpc.variable = @a}, %b: tensor<64xf32> {
     -> (tensor<64xf32> {mpc.updates = @a}, tensor<64xf32> {mpc.updates = @b}) attributes {mpc.entry} {
   return %b, %a : tensor<64xf32>, tensor<64xf32>
 }
+
+// A variable that no result renews keeps its value, whatever is computed in its place.
+// CHECK-LABEL: func.func @kept
+// CHECK-SAME: mpcrt.arena_fixed = 256
+// CHECK: linalg.generic {{.*}} outs(%{{.*}} : memref<64xf32>)
+// CHECK-NOT: outs(%arg0
+// CHECK: mpcrt.trace optimizer 0
+// CHECK: return
+func.func @kept(%a: tensor<64xf32> {mpc.variable = @a}) attributes {mpc.entry} {
+  %0 = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} outs(%a : tensor<64xf32>) {
+  ^bb0(%o: f32):
+    %1 = arith.addf %o, %o : f32
+    linalg.yield %1 : f32
+  } -> tensor<64xf32>
+  mpcrt.trace optimizer 0 "updated:kernel" of "a" (%0) : tensor<64xf32>
+  return
+}

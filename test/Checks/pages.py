@@ -17,8 +17,8 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import pages  # noqa: E402  pylint: disable=wrong-import-position
 
 ROOT = pages.ROOT
-COMMANDS = ["predict", "evaluate", "train", "gradients", "bench", "devices", "inspect"]
-TOOLS = ["mpcc", "mpc-convert", "mpc-opt", "mpc-translate", "mpc-reduce", "mpc-lsp-server"]
+COMMANDS = ["predict", "evaluate", "train", "gradients", "compare", "numerics", "bench", "devices", "inspect"]
+TOOLS = ["mpcc", "mpc-convert", "mpc-opt", "mpc-translate", "mpc-reduce", "mpc-lsp-server", "mpc-check-certificate"]
 FLAG = re.compile(r"(?<![\w-])--[a-z][\w-]*")
 # Options of other people's programs.
 FOREIGN = {"--benchmark_out", "--benchmark_enable_random_interleaving", "--split-compile", "--build", "--install", "--prefix", "--cflags", "--libs", "--variable"}
@@ -104,7 +104,7 @@ class Checks:
                 yield f"{tool} {flag}: no page tells of it; expected docs/tools.md or docs/training.md to"
 
     def check_passes(self):
-        known = set(re.findall(r"--([\w-]+)", self.help["mpc-opt"])) | set(TOOLS) | {"mpc-run", "mpc-tools", "mpc-runtime", "mpc-rt"}
+        known = set(re.findall(r"--([\w-]+)", self.help["mpc-opt"])) | set(TOOLS) | {"mpc-run", "mpc-tools", "mpc-runtime", "mpc-runtime-static", "mpc-rt"}
         # Categories of remarks, columns of benchmarks, programs that are built for tests.
         known |= {word for name in self.files if name.startswith(("lib/", "benchmarks/")) and pages.is_text(name)
                   for word in re.findall(r"[\"(](mpc-[a-z0-9-]+)", pages.read(name))}  # fmt: skip

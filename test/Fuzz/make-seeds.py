@@ -14,6 +14,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import zipfile
 
 import numpy as np
 
@@ -30,6 +31,15 @@ def npy(array, version=None):
 def npz(compress, **arrays):
     out = io.BytesIO()
     (np.savez_compressed if compress else np.savez)(out, **arrays)
+    return out.getvalue()
+
+
+def archive(*members):
+    """Stored, without a date, as mpcc writes them."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as file:
+        for name, content in members:
+            file.writestr(zipfile.ZipInfo(name), content)
     return out.getvalue()
 
 
@@ -52,6 +62,74 @@ def request():
     yield json.dumps({"inputs": [binary], "parameters": {"binary_data_output": False}}).encode()
 
 
+def varint(value):
+    value &= (1 << 64) - 1
+    out = bytearray()
+    while value > 127:
+        out.append(value & 127 | 128)
+        value >>= 7
+    return bytes([*out, value])
+
+
+def message(*fields):
+    """Protobuf: pairs of a field's number and an integer, a float, a text or the bytes of a message."""
+    out = b""
+    for number, value in fields:
+        if isinstance(value, int):
+            out += varint(number << 3) + varint(value)
+        elif isinstance(value, float):
+            out += varint(number << 3 | 5) + struct.pack("<f", value)
+        else:
+            content = value.encode() if isinstance(value, str) else value
+            out += varint(number << 3 | 2) + varint(len(content)) + content
+    return out
+
+
+def onnx_models():
+    """Models of ONNX, by the numbers of its schema (lib/Import/ONNX/Reader/Onnx.proto)."""
+    def model(*graph, functions=()):
+        return message((1, 10), (2, "seed"), (8, message((1, ""), (2, 21))), (7, message(*graph, (2, "g"))),
+                       *((25, function) for function in functions))  # fmt: skip
+
+    def tensor(name, kind, dims, *data):
+        return message(*((1, extent) for extent in dims), (2, kind), (8, name), *data)
+
+    def attribute(name, kind, *value):
+        return message((1, name), (20, kind), *value)
+
+    def node(op, inputs, outputs, *attributes):
+        return message(*((1, name) for name in inputs), *((2, name) for name in outputs), (3, outputs[0]), (4, op),
+                       *((5, each) for each in attributes))  # fmt: skip
+
+    def value(name, kind, *dims):
+        shape = message(*((1, message((1, extent) if isinstance(extent, int) else (2, extent))) for extent in dims))
+        return message((1, name), (2, message((1, message((1, kind), (2, shape))))))
+
+    weights = struct.pack("<6f", *range(6))
+    yield "dense", model(
+        (11, value("x", 1, "batch", 2)), (12, value("y", 1, "batch", 3)), (5, tensor("w", 1, [2, 3], (9, weights))),
+        (5, tensor("b", 1, [3], (4, weights[:12]))), (1, node("Gemm", ["x", "w", "b"], ["h"], attribute("alpha", 1, (2, 1.5)))),
+        (1, node("Clip", ["h", "", "m"], ["y"])))  # fmt: skip
+    fields = [(16, 5, b"\x80\x7f"), (10, 5, b"\x80\x78"), (3, 5, varint(-1)), (9, 5, b"\1"), (22, 5, b"\x71"), (25, 5, b"\x39"),
+              (27, 5, b"\x3f"), (17, 5, b"\x38"), (7, 7, varint(-5)), (11, 10, bytes(8)), (13, 11, b"\5"), (12, 11, b"\5"),
+              (14, 4, bytes(8)), (15, 10, bytes(16)), (8, 6, b"text"), (6, 5, b"\7"), (23, 9, b"\1"), (9, 9, b"\2")]  # fmt: skip
+    yield "types", model(*((5, tensor(f"t{i}", kind, [1], (field, data))) for i, (kind, field, data) in enumerate(fields)))
+    branch = message((1, node("Constant", [], ["c"], attribute("value", 4, (5, tensor("", 1, [], (4, bytes(4))))))), (12, message((1, "c"))))
+    yield "branches", model((1, node("If", ["p"], ["y"], attribute("then_branch", 5, (6, branch)), attribute("else_branch", 5, (6, branch)))))
+    lists = [attribute("ints", 7, (8, 1), (8, -1)), attribute("floats", 6, (7, bytes(8))), attribute("strings", 8, (9, "a"), (9, "b")),
+             attribute("tensors", 9, (10, tensor("", 7, [1], (7, b"\1")))), attribute("graphs", 10, (11, branch)),
+             attribute("type", 13, (14, message((9, message((1, message((4, message((1, message((1, message((1, 1)))))))))))))),
+             attribute("s", 3, (4, "bytes")), attribute("i", 2, (3, 7)), message((1, "old"), (2, 1.0))]  # fmt: skip
+    yield "attributes", model((1, node("Op", ["x"], ["y"], *lists)))
+    body = node("Elu", ["x"], ["y"], message((1, "alpha"), (20, 1), (21, "a")))
+    function = message((1, "f"), (10, "d"), (4, "x"), (5, "y"), (6, "a"), (7, body), (9, message((2, 21))), (11, attribute("b", 2, (3, 1))))
+    yield "functions", model((1, node("f", ["x"], ["y"])), functions=[function])
+    sparse = message((1, tensor("s", 1, [2], (4, bytes(8)))), (2, tensor("", 7, [2], (7, b"\1\5"))), (3, 2), (3, 3))
+    yield "sparse", model((15, sparse), (1, node("Constant", [], ["c"], attribute("sparse_value", 11, (22, sparse)))))
+    keys = [(13, message((1, key), (2, text))) for key, text in [("location", "w"), ("offset", "8"), ("length", "24")]]
+    yield "external", model((5, tensor("w", 1, [2, 3], (14, 1), *keys)))
+
+
 def arrays():
     rows = np.arange(6, dtype=np.float32).reshape(2, 3)
     yield "Npy", "float32", npy(rows)
@@ -61,6 +139,9 @@ def arrays():
     yield "Npy", "scalar", npy(np.array(True))
     yield "Npz", "stored", npz(False, x0=rows, y0=np.arange(2, dtype=np.int64))
     yield "Npz", "deflated", npz(True, x0=np.zeros((4, 3)), sample_weight=np.ones(4))
+    weights = safetensors({"a": {"dtype": "F32", "shape": [16], "data_offsets": [0, 64]}}, bytes(64))
+    yield "Archive", "with_weights", archive(("libm.so", b"\x7fELF"), ("m.h", b""), ("m.json", b"{}"), ("m.safetensors", weights))
+    yield "Archive", "embedded", archive(("notes.txt", b"mine"), ("m.json", b"{}"), ("libm.so", b"\x7fELF"))
     yield "Idx", "images", idx(8, [2, 2, 2], bytes(range(8)))
     yield "Idx", "floats", idx(13, [2], bytes(8))
     yield "Idx", "gzipped", gzip.compress(idx(8, [9], bytes(9)), mtime=0)
@@ -76,6 +157,8 @@ def arrays():
     yield "Safetensors", "empty", safetensors({}, b"")
     yield "Tables", "zeros", bytes(256)
     yield "Tables", "counting", bytes(range(256)) * 2
+    for name, content in onnx_models():
+        yield "Onnx", name, content
     yield "Manifest", "small", json.dumps({
         "name": "m", "outputs": [{"name": "out0", "alias": "probabilities"}],
         "layers": [{"path": "dense", "class": "Dense", "policy": "float32", "compute": "float32",

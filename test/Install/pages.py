@@ -3,7 +3,10 @@
 """Runs the code blocks of all pages, in their order, with what was installed: `sh` has to succeed, and
 `console` to print what stands below each command ("…" stands for anything). So do the examples that
 --help shows. Each page has a folder of its own, which begins with the FILES below. test/pages.py says
-how a page names further set-up, files and exceptions."""
+how a page names further set-up, files and exceptions.
+
+With --installed instead of --build it takes the tools and libraries that the system has, as a user's
+terminal does (test/Long/walk.sh)."""
 
 import argparse
 import os
@@ -24,6 +27,8 @@ FILES = """
 cp "$SOURCE/examples/mnist_mlp/model_256.keras" model.keras
 cp "$SOURCE/examples/mnist_mlp/model.json" model.json
 mpcc model.keras -q -o model.mpc
+mpcc model.keras -q --numerics --custom-loop=off -o traced.mpc
+mpcc model.keras -q --numerics --custom-loop=off --policy=mixed_bfloat16 -o mixed.mpc
 echo '{"default_policy": "mixed_bfloat16", "policy_map": {"dense_1": "float32"}}' > map.json
 /usr/bin/python3 - "$FIXTURES/forward/bidirectional_concat__float32/model.keras" << 'END'
 import json, sys, zipfile
@@ -55,19 +60,23 @@ def is_ours(block):
 class Suite:
     def __init__(self, build, work):
         shutil.rmtree(work, ignore_errors=True)
-        prefix = os.path.join(work, "prefix")
-        for component in ["runtime", "dev", "run", "tools"]:
-            subprocess.run(["cmake", "--install", build, "--prefix", prefix, "--component", component],
-                           check=True, stdout=subprocess.DEVNULL)  # fmt: skip
         self.work = work
-        library = os.path.join(prefix, "lib")
-        self.environment = dict(
-            os.environ, LC_ALL="C.UTF-8", OMP_WAIT_POLICY="passive", SOURCE=pages.ROOT, FIXTURES=places.fixtures("keras"), CMAKE_PREFIX_PATH=prefix,
-            PATH=os.path.join(prefix, "bin") + ":/usr/bin:/bin", LD_LIBRARY_PATH=library,
-            PKG_CONFIG_PATH=os.path.join(library, "pkgconfig"))  # fmt: skip
+        self.environment = dict(os.environ, LC_ALL="C.UTF-8", SOURCE=pages.ROOT, FIXTURES=places.fixtures("keras"))
+        if build:
+            self.install(build)
         self.files = os.path.join(work, "files")
         os.makedirs(self.files)
         self.run(FILES, self.files, "set-up")
+
+    def install(self, build):
+        prefix = os.path.join(self.work, "prefix")
+        for component in ["runtime", "dev", "run", "tools"]:
+            subprocess.run(["cmake", "--install", build, "--prefix", prefix, "--component", component],
+                           check=True, stdout=subprocess.DEVNULL)  # fmt: skip
+        library = os.path.join(prefix, "lib")
+        self.environment.update(
+            OMP_WAIT_POLICY="passive", CMAKE_PREFIX_PATH=prefix, PATH=os.path.join(prefix, "bin") + ":/usr/bin:/bin", LD_LIBRARY_PATH=library,
+            PKG_CONFIG_PATH=os.path.join(library, "pkgconfig"))  # fmt: skip
 
     def folder(self, name):
         path = os.path.join(self.work, re.sub(r"\W+", "-", name))
@@ -147,11 +156,13 @@ class Suite:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    for name in ["build", "work"]:
-        parser.add_argument(f"--{name}", required=True)
+    where = parser.add_mutually_exclusive_group(required=True)
+    where.add_argument("--build")
+    where.add_argument("--installed", action="store_true")
+    parser.add_argument("--work", required=True)
     parser.add_argument("--only", default="", help="regular expression of names of tests")
     arguments = parser.parse_args()
-    suite = Suite(os.path.abspath(arguments.build), os.path.abspath(arguments.work))
+    suite = Suite(arguments.build and os.path.abspath(arguments.build), os.path.abspath(arguments.work))
     return named_tests.run({name: test for name, test in suite.tests().items() if re.search(arguments.only, name)})
 
 

@@ -5,22 +5,30 @@
 
 # bare_root SUITE [PACKAGE...]: sets `root` to a chroot of that Debian with these packages, and removes it
 # when the script ends. MPC_BARE_FOLDER names a folder that is kept: it then gets one of the suite's name.
-# The mirror is the one that apt is configured with.
+# The mirrors are those that apt is configured with. What was fetched is kept for a week in
+# MPC_BARE_CACHE (default: the user's cache folder; empty: nowhere).
 # shellcheck disable=SC2154 # program
 bare_root() {
-  local suite=$1 mirror include
+  local suite=$1 include cache made
   [ "$(id -u)" = 0 ] || { echo "$program: error: needs root for chroot; run it as root" >&2; exit 2; }
-  mirror=$(LC_ALL=C apt-cache policy | sed -n 's|^ *[0-9]* \([a-z]*://[^ ]*/debian\)/\{0,1\} bookworm/main .*|\1|p' | head -n 1)
-  [ -n "$mirror" ] || { echo "$program: error: apt knows no mirror of bookworm" >&2; exit 1; }
   root="${MPC_BARE_FOLDER:-$(mktemp -d)}"
   [ -z "${MPC_BARE_FOLDER:-}" ] || root="$root/$suite"
   mkdir -p "$root"
   trap bare_cleanup EXIT
   include=$(IFS=,; echo "${*:2}")
-  if [ ! -e "$root/etc/debian_version" ]; then
-    debootstrap --variant=minbase ${include:+"--include=$include"} "$suite" "$root" "$mirror" >"$root.log" 2>&1 ||
-      { tail -n 20 "$root.log" >&2; exit 1; }
-    rm -f "$root.log"
+  if [ ! -e "$root/bare-root-is-whole" ]; then
+    cache=${MPC_BARE_CACHE-${XDG_CACHE_HOME:-$HOME/.cache}/mpc/bare}
+    made=$cache/$suite-$(echo "$include" | sha256sum | head -c 12).tar.gz
+    if [ -n "$cache" ] && [ -n "$(find "$made" -mtime -7 2>/dev/null)" ]; then
+      tar -C "$root" -xzf "$made"
+    else
+      bare_fetch "$suite" "$include" "$cache"
+      if [ -n "$cache" ]; then
+        find "$cache" -mindepth 1 -type f -mtime +7 -delete
+        tar -C "$root" -I 'gzip -1' --exclude='./var/cache/apt/archives/*.deb' -cf "$made.$$" . && mv "$made.$$" "$made"
+      fi
+    fi
+    touch "$root/bare-root-is-whole"
   fi
   # The way to the mirror is the machine's, nothing else of it is visible.
   cp /etc/resolv.conf /etc/hosts "$root/etc/"
@@ -28,6 +36,32 @@ bare_root() {
     [ ! -e "$file" ] || cp "$file" "$root/etc/apt/apt.conf.d/"
   done
   mountpoint -q "$root/proc" || mount -t proc proc "$root/proc"
+}
+
+# bare_fetch SUITE PACKAGES CACHE: debootstrap into `root`. Mirrors stall and time out: each is tried
+# three times, and packages that were fetched are not fetched again.
+bare_fetch() {
+  local mirrors attempt mirror debs
+  mapfile -t mirrors < <(LC_ALL=C apt-cache policy |
+    sed -n 's|^ *[0-9]* \([a-z]*://[^ ]*/debian\)/\{0,1\} bookworm/main .*|\1|p' | awk '!seen[$0]++')
+  [ "${#mirrors[@]}" -gt 0 ] || { echo "$program: error: apt knows no mirror of bookworm" >&2; exit 1; }
+  debs=${3:-$(mktemp -d)}/debs-$1
+  mkdir -p "$debs"
+  for attempt in 1 2 3; do
+    for mirror in "${mirrors[@]}"; do
+      find "$root" -xdev -mindepth 1 -delete
+      if timeout 1200 debootstrap --variant=minbase --cache-dir="$debs" ${2:+"--include=$2"} "$1" "$root" "$mirror" >"$root.log" 2>&1; then
+        rm -f "$root.log"
+        [ -n "$3" ] || rm -rf "${debs%/*}"
+        return
+      fi
+      umount "$root/proc" "$root/sys" 2>/dev/null || true
+      echo "$program: attempt $attempt to fetch $1 failed: $(tail -n 1 "$root.log")" >&2
+    done
+    sleep $((attempt * 10))
+  done
+  tail -n 20 "$root.log" >&2
+  exit 1
 }
 
 # shellcheck disable=SC2317 # called by the trap

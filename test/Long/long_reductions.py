@@ -7,6 +7,7 @@ Usage: long_reductions.py BIN [CASES [FIRST]] [--only REGEX] [--keep FOLDER]
 """
 
 import argparse
+import json
 import os
 import random
 import re
@@ -25,6 +26,7 @@ POLICIES = ["float16", "bfloat16", "mixed_float16", "mixed_bfloat16"]
 EPSILON = {"float16": 2.0**-11, "bfloat16": 2.0**-8}
 LARGEST = {"float16": 65504.0, "bfloat16": 3e38}
 # Results: rounded once at the end, and once or twice on the way there. Gradients pass more layers.
+GROUP = 10  # cases in one model: a second to compile for each, and Keras's start for all
 ROUNDINGS, GRADIENT_ROUNDINGS = 4, 12
 
 
@@ -112,6 +114,14 @@ LOSSES = ["mean_squared_error", "mean_absolute_error", "mean_squared_logarithmic
           "kl_divergence", "categorical_crossentropy", "hinge", "squared_hinge"]  # fmt: skip
 
 
+def as_list(outputs):
+    return outputs if isinstance(outputs, (list, tuple)) else [outputs]
+
+
+def as_float64(tensor):
+    return numpy.asarray(tf.cast(tf.convert_to_tensor(tensor), "float64"))
+
+
 def round_to(values, dtype):
     return tf.cast(tf.cast(values, dtype), "float32").numpy()
 
@@ -124,84 +134,113 @@ def draw_values(d, shape, seed):
 
 
 class Case:
+    """One reduction: a branch of a model, from an input of its own to an output."""
+
     def __init__(self, seed, only):
         self.d = Draw(seed)
         self.policy = self.d.choice(POLICIES)
-        self.dtype = self.policy.removeprefix("mixed_")
         names = [name for name in [*KINDS, *LOSSES] if not only or re.fullmatch(only, name)]
         self.kind = self.d.choice(names)
-        self.seed, self.trains = seed, self.policy.startswith("mixed_")
+        self.rows = self.d.choice([2, 40])
+        self.seed = seed
         self.name = f"{seed} {self.kind} {self.policy}"
+
+    def add(self, index, dtype):
+        """The branch's input and output, and the loss of that."""
+        d = Draw(self.seed + 1)
+        n = d.length() // (4 if self.kind in ("attention", "matmul") else 1)
+        call, shape = KINDS[self.kind](d, n) if self.kind in KINDS else (None, (n,))
+        x = keras.Input(shape, name=f"x{index}", dtype=dtype)
+        letters = "ijk"[: len(shape)]
+        scale = layers.EinsumDense(f"b{letters},{letters[-1]}->b{letters}", shape, kernel_initializer="ones", name=f"scale{index}")
+        y = scale(x)
+        return x, call(y) if call else y, "mse" if call else self.kind
+
+    def target(self, shape):
+        """Of a loss; what the others are trained to follows from their results."""
+        if self.kind in KINDS:
+            return None
+        values = draw_values(self.d, shape, self.seed + 2)
+        return values / values.sum(-1, keepdims=True) if self.kind in ("kl_divergence", "categorical_crossentropy") else values
+
+
+class Group:
+    """Cases of one policy and one batch, in one model."""
+
+    def __init__(self, cases):
+        self.cases, self.policy = cases, cases[0].policy
+        self.dtype = self.policy.removeprefix("mixed_")
+        self.trains = self.policy.startswith("mixed_")
 
     def build(self, policy):
         keras.backend.clear_session()
         keras.config.set_dtype_policy(policy)
-        keras.utils.set_random_seed(self.seed)
-        d = Draw(self.seed + 1)
-        n = d.length() // (4 if self.kind in ("attention", "matmul") else 1)
-        if self.kind in KINDS:
-            call, shape = KINDS[self.kind](d, n)
-            x = keras.Input(shape, name="x", dtype="float64" if policy == "float64" else "float32")
-            letters = "ijk"[: len(shape)]
-            y = call(layers.EinsumDense(f"b{letters},{letters[-1]}->b{letters}", shape, kernel_initializer="ones", name="scale")(x))
-            model = keras.Model(x, y)
-            model.compile(keras.optimizers.SGD(0.1), "mse")
-        else:
-            x = keras.Input((n,), name="x", dtype="float64" if policy == "float64" else "float32")
-            model = keras.Model(x, layers.EinsumDense("bi,i->bi", (n,), kernel_initializer="ones", name="scale")(x))
-            model.compile(keras.optimizers.SGD(0.1), self.kind)
+        keras.utils.set_random_seed(self.cases[0].seed)
+        dtype = "float64" if policy == "float64" else "float32"
+        inputs, outputs, losses = zip(*[case.add(i, dtype) for i, case in enumerate(self.cases)])
+        model = keras.Model(list(inputs), list(outputs))
+        model.compile(keras.optimizers.SGD(0.1), list(losses))
+        self.losses = losses
+        self.owners = {layer.name: i for i, (x, y) in enumerate(zip(inputs, outputs)) for layer in keras.Model(x, y).layers}
         return model
 
-    def run_keras(self, policy, x, y, weights):
+    def run_keras(self, policy, xs, ys, weights):
+        """Predictions, losses and gradients; `ys` are targets, or nothing where they follow from the results."""
         model = self.build(policy)
-        if weights:
-            model.set_weights(weights)
-        inputs = tf.constant(x, "float64" if policy == "float64" else "float32")
-        predicted = model(inputs, training=False)  # before training moves statistics
+        model.set_weights(weights)
+        inputs = [tf.constant(x, "float64" if policy == "float64" else "float32") for x in xs]
+        predicted = as_list(model(inputs, training=False))  # before training moves statistics
+        wide = "float64" if policy == "float64" else "float32"
         with tf.GradientTape() as tape:
-            outputs = model(inputs, training=True)
-            target = y if y is not None else tf.zeros_like(outputs) + tf.cast(tf.reduce_mean(tf.cast(outputs, "float32")), outputs.dtype)
-            loss = model.compute_loss(x=inputs, y=target, y_pred=outputs)
-        gradients = tape.gradient(loss, [v.value for v in model.trainable_variables])
-        return model, numpy.asarray(tf.cast(predicted, "float64")), float(loss), [numpy.asarray(tf.cast(tf.convert_to_tensor(g), "float64")) for g in gradients]
+            outputs = as_list(model(inputs, training=True))
+            targets = [tf.zeros(y.shape, wide) if t is None else tf.constant(t, wide) for t, y in zip(ys, outputs)]
+            losses = [keras.losses.get(kind)(t, tf.cast(y, wide)) for kind, t, y in zip(self.losses, targets, outputs)]
+            losses = [tf.reduce_mean(loss) for loss in losses]
+            total = tf.add_n(losses)
+        gradients = tape.gradient(total, [v.value for v in model.trainable_variables])
+        return model, [as_float64(y) for y in predicted], [float(loss) for loss in losses], [as_float64(g) for g in gradients]
 
     def check(self, tools, folder):
-        probe = self.build(self.policy)
-        shape = (self.d.choice([2, 40]), *probe.inputs[0].shape[1:])
-        x = round_to(draw_values(self.d, shape, self.seed), self.dtype)
+        """What is wrong, for each case."""
         model = self.build(self.policy)
+        cases = self.cases
+        xs = [round_to(draw_values(case.d, (case.rows, *x.shape[1:]), case.seed), self.dtype) for case, x in zip(cases, model.inputs)]
         weights = [round_to(w, self.dtype) if not self.trains else w for w in model.get_weights()]
-        target = None
-        if self.kind in LOSSES:
-            target = draw_values(self.d, (shape[0], *model.outputs[0].shape[1:]), self.seed + 2)
-            if self.kind in ("kl_divergence", "categorical_crossentropy"):
-                target = target / target.sum(-1, keepdims=True)
-        _, exact, loss, gradients = self.run_keras("float64", x, target, weights)
-        if target is None:
-            target = numpy.broadcast_to(exact * 0.75, exact.shape).astype("float32")
-            _, exact, loss, gradients = self.run_keras("float64", x, target, weights)
-        model, theirs, their_loss, their_gradients = self.run_keras(self.policy, x, target, weights)
+        ys = [case.target((case.rows, *y.shape[1:])) for case, y in zip(cases, model.outputs)]
+        if any(y is None for y in ys):
+            _, exact, _, _ = self.run_keras("float64", xs, ys, weights)
+            ys = [(e * 0.75).astype("float32") if y is None else y for y, e in zip(ys, exact)]
+        _, exact, losses, gradients = self.run_keras("float64", xs, ys, weights)
+        model, theirs, their_losses, their_gradients = self.run_keras(self.policy, xs, ys, weights)
         model.set_weights(weights)
-        path = os.path.join(folder, "m.keras")
+        path, data = os.path.join(folder, "m.keras"), os.path.join(folder, "data.npz")
         model.save(path)
-        numpy.savez(os.path.join(folder, "x.npz"), x0=x)
-        numpy.savez(os.path.join(folder, "data.npz"), x0=x, y0=target)
+        given = {f"x{i}": x for i, x in enumerate(xs)}
+        numpy.savez(os.path.join(folder, "x.npz"), **given)
+        numpy.savez(data, **given, **{f"y{i}": y for i, y in enumerate(ys)})
         compiled = os.path.join(folder, "m.mpc")
         tools.run("mpcc", "-q", path, "--output-guard=off", "--march=native", "-o", compiled)
         tools.run("mpc-run", "predict", compiled, "--inputs", os.path.join(folder, "x.npz"), "--outputs", os.path.join(folder, "y.npz"))
-        ours = next(iter(numpy.load(os.path.join(folder, "y.npz")).values())).astype("float64")
-        wrong = [self.compare("output", ours, exact, theirs, ROUNDINGS)]
+        ours = dict(numpy.load(os.path.join(folder, "y.npz")))
+        wrong = [[self.compare("output", ours[f"out{i}"], exact[i], theirs[i], ROUNDINGS)] for i in range(len(cases))]
         if self.trains:
             out = os.path.join(folder, "g.npz")
-            tools.run("mpc-run", "gradients", compiled, "--data", os.path.join(folder, "data.npz"), "--outputs", out)
+            tools.run("mpc-run", "gradients", compiled, "--data", data, "--outputs", out)
             arrays = dict(numpy.load(out))
-            if self.kind in LOSSES:
-                wrong.append(self.compare("loss", numpy.float64(arrays["loss"]), numpy.float64(loss), numpy.float64(their_loss), ROUNDINGS))
+            said = json.loads(tools.run("mpc-run", "evaluate", compiled, "--data", data, "--batch-size", str(cases[0].rows), "--json"))
+            for i, case in enumerate(cases):
+                if case.kind in LOSSES:
+                    wrong[i].append(self.compare("loss", said["loss" if len(cases) == 1 else f"scale{i}_loss"], losses[i], their_losses[i], ROUNDINGS))
             for variable, gradient, their_gradient in zip(model.trainable_variables, gradients, their_gradients):
-                key = next((key for key in arrays if key.endswith(variable.path)), None)
-                wrong.append(f"no gradient of {variable.path} among {list(arrays)}" if key is None else
-                             self.compare(variable.path, arrays[key].astype("float64"), gradient, their_gradient, GRADIENT_ROUNDINGS))  # fmt: skip
-        return [text for text in wrong if text]
+                self.compare_gradient(variable, arrays, gradient, their_gradient, wrong)
+        return [[text for text in texts if text] for texts in wrong]
+
+    def compare_gradient(self, variable, arrays, exact, theirs, wrong):
+        key = next((key for key in arrays if key.partition(":")[2] == variable.path or key.endswith("/" + variable.path)), None)
+        # Only a branch's own loss reads its variables: the layer `scale<index>` and those behind it.
+        owner = self.owners[variable.path.partition("/")[0]]
+        wrong[owner].append(f"no gradient of {variable.path} among {list(arrays)}" if key is None else
+                            self.compare(variable.path, arrays[key], exact, theirs, GRADIENT_ROUNDINGS))  # fmt: skip
 
     def compare(self, what, ours, exact, theirs, roundings):
         ours, exact, theirs = (numpy.asarray(array, "float64") for array in (ours, exact, theirs))
@@ -229,6 +268,30 @@ class Tools:
         result = subprocess.run([os.path.join(self.folder, name), *arguments], capture_output=True, text=True, timeout=300)
         if result.returncode:
             raise RuntimeError(f"{name}: {result.stderr.strip()[-600:]}")
+        return result.stdout
+
+
+def check(cases, tools, keep):
+    """Pairs of a case and what is wrong with it. Where the model of many cannot be checked, that of each is."""
+    folder = tempfile.mkdtemp(prefix="mpc-reductions-")
+    try:
+        results = list(zip(cases, Group(cases).check(tools, folder)))
+    except Exception as error:  # the run goes on
+        results = [(cases[0], [f"{type(error).__name__}: {error}"])] if len(cases) == 1 else None
+    if keep and (results is None or any(wrong for _, wrong in results)):
+        shutil.copytree(folder, os.path.join(keep, str(cases[0].seed)), dirs_exist_ok=True)
+    shutil.rmtree(folder)
+    return results if results is not None else [result for case in cases for result in check([case], tools, keep)]
+
+
+def groups_of(cases):
+    """At most GROUP cases of one policy and one batch each."""
+    kinds = {}
+    for case in cases:
+        kinds.setdefault((case.policy, case.rows), []).append(case)
+    for alike in kinds.values():
+        for start in range(0, len(alike), GROUP):
+            yield alike[start : start + GROUP]
 
 
 def main():
@@ -239,21 +302,15 @@ def main():
     parser.add_argument("--only", help="regular expression that the kind must match fully")
     parser.add_argument("--keep", help="folder for the files of failed cases")
     arguments = parser.parse_args()
-    tools, failed = Tools(arguments.bin), 0
-    for seed in range(arguments.first, arguments.first + arguments.cases):
-        case = Case(seed, arguments.only)
-        folder = tempfile.mkdtemp(prefix="mpc-reductions-")
-        try:
-            wrong = case.check(tools, folder)
-        except Exception as error:  # the run goes on
-            wrong = [f"{type(error).__name__}: {error}"]
-        if wrong:
-            failed += 1
-            print(f"{case.name}: " + "; ".join(wrong), flush=True)
-            if arguments.keep:
-                shutil.copytree(folder, os.path.join(arguments.keep, str(seed)), dirs_exist_ok=True)
-        shutil.rmtree(folder)
-    print(f"{failed} failed\nran {arguments.cases} tests")
+    tools, failed, ran = Tools(arguments.bin), 0, 0
+    cases = [Case(seed, arguments.only) for seed in range(arguments.first, arguments.first + arguments.cases)]
+    for group in groups_of(cases):
+        for case, wrong in check(group, tools, arguments.keep):
+            ran += 1
+            if wrong:
+                failed += 1
+                print(f"{case.name}: " + "; ".join(wrong), flush=True)
+    print(f"{failed} failed\nran {ran} tests")
     return 1 if failed else 0
 
 

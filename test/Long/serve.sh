@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Runs serve.py with Triton's client from PyPI: test/Long/serve.sh BUILD [--minutes=N]
+# Runs serve.py with Triton's client from PyPI: test/Long/serve.sh BUILD [--minutes=N] [--bin=FOLDER]
+# --bin names another folder of mpc-run and mpcc than that of BUILD.
 # Skipped, and said so, only where PyPI cannot be reached.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -15,4 +16,12 @@ if ! "$python" -c 'import tritonclient.http' 2>/dev/null; then
   fi
   "$python" -m pip install --quiet 'tritonclient[http]==2.73.0'
 fi
-exec "$python" test/Long/serve.py "$build/bin" "${@:2}"
+bin=$build/bin
+options=()
+for option in "${@:2}"; do
+  case "$option" in
+    --bin=*) bin=${option#*=} ;;
+    *) options+=("$option") ;;
+  esac
+done
+exec "$python" test/Long/serve.py "$bin" "${options[@]}"

@@ -2,16 +2,17 @@
 """Derivatives at singular points: every operation of one tensor, and of pairs, where there are divisions, roots,
 logarithms and powers of 0, of next to nothing and of much; under each policy against Keras's derivative in float64.
 
-  singular_points.py BIN [POLICY …]
+  singular_points.py BIN [POLICY …] [--only REGEX]
 
 The places are numbers of float16 and of bfloat16, so that each dtype answers the same question. An operation has
 inputs of its own, and what is derived is the mean of its results. Where float64's derivative, and the one before
-the mean, is a number of the compute dtype, that of mpc is one, too, and near it. What is listed as not yet
-working must fail.
+the mean, is a number of the compute dtype, that of mpc is one, too, and near it. So it is where nothing of an
+operation is used ("unused_"), and a derivative of 0 meets factors that may be anything.
 """
 
 import argparse
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -23,23 +24,15 @@ import numpy
 import tensorflow as tf
 from keras import layers, ops
 
-POLICIES = ["float32", "mixed_bfloat16", "mixed_float16"]
-LARGEST = {"float32": 3e38, "mixed_bfloat16": 3e38, "mixed_float16": 65504.0}
+POLICIES = ["float32", "mixed_bfloat16", "mixed_float16", "bfloat16", "float16"]
+LARGEST = {"float32": 3e38, "bfloat16": 3e38, "float16": 65504.0}
 # Relative, and of a derivative of 1.
-TOLERANCE = {"float32": (1e-3, 1e-3), "mixed_bfloat16": (0.05, 0.03), "mixed_float16": (0.05, 0.03)}
+TOLERANCE = {"float32": (1e-3, 1e-3), "bfloat16": (0.05, 0.03), "float16": (0.05, 0.03)}
 # TensorFlow's own derivative is another than the function's.
-TENSORFLOW = {"cumprod": "0 where an element is 0", "fmod": "0 at 0"}
-# Op by op in the compute dtype, as Keras: an operation of the model's author rounds its result.
-SQUARES = "squares, each an operation of its own, leave float16"
-NOT_YET = {
-    "mixed_bfloat16": {"sparsemax": "sums of a row in the compute dtype"},
-    "mixed_float16": {
-        "gelu": "the square of more than 256 is infinite", "sinc": "divided by next to nothing, and by much", "norm": "squares of next to nothing are 0",
-        "norm_3": "cubes of next to nothing are 0", "power_0.0": "0 times the reciprocal of next to nothing", "squareplus": "the square of more than 256",
-        "sparsemax": "sums of a row in the compute dtype", "Dot": "0 of a row of zeros, where float32 has 1e6", "dot_of_itself": SQUARES, "distance": SQUARES,
-    },
-}  # fmt: skip
-GROUP = 40  # operations in one model: time to compile grows faster than their number
+TENSORFLOW = {"cumprod": "0 where an element is 0", "fmod": "0 at 0", "unused_reciprocal": "0 at 0, where that of a quotient is not a number"}
+# Each operation of the model's author rounds its result to the compute dtype, as Keras's does: the squares leave float16.
+ROUNDED = {"float16": ["dot_of_itself", "distance"]}
+GROUP = 20  # operations in one model: time to compile grows faster than their number
 POINTS = [0.0, 2.0**-14, 2.0**-20, 2.0**-8, 0.5, 1.0, 1.5, 2.0, 240.0, 49152.0]
 POINTS = numpy.array(POINTS + [-p for p in POINTS[1:]] + [-0.0], "float64").reshape(-1, 1)
 ROWS = [[0, 0, 0, 0], [1, 1, 1, 1], [2.0**-14, 0, 0, 0], [2.0**-20] * 4, [240, 240, 240, -240], [49152, 49152, 1, 0], [1, 0, 0, 0],
@@ -78,6 +71,12 @@ def cases():
             yield name, [POINTS, OTHERS], getattr(ops, name)
     for exponent in (0.0, 0.5, 1.0, 2.0, 3.0, -1.0, -0.5):
         yield f"power_{exponent}", [POINTS], lambda x, p=exponent: ops.power(x, p)
+    for name in [*UNARY, *BINARY]:
+        if name != "glu" and hasattr(ops, name):
+            given = [POINTS, OTHERS] if name in BINARY else [POINTS]
+            yield f"unused_{name}", given, lambda *x, f=getattr(ops, name): ops.where(ops.greater(x[0], 6e4), f(*x), 0.0)
+    for exponent in (-1.0, -0.5, 0.5, 3.0):
+        yield f"unused_power_{exponent}", [POINTS], lambda x, p=exponent: ops.where(ops.greater(x, 6e4), ops.power(x, p), 0.0)
     yield "exponential_base", [POINTS], lambda x: ops.power(2.0, x)
     for name, options in OVER_ROWS.items():
         if hasattr(ops, name):
@@ -110,10 +109,10 @@ def build(dtype, chosen):
     return keras.Model(inputs, outputs), values
 
 
-def differentiate(chosen):
-    """In float64: results by operation, derivatives by input."""
-    model, values = build("float64", chosen)
-    tensors = [tf.constant(values[x.name]) for x in model.inputs]
+def differentiate(chosen, dtype="float64"):
+    """Results by operation, derivatives by input."""
+    model, values = build(dtype, chosen)
+    tensors = [tf.constant(values[x.name], dtype) for x in model.inputs]
     with tf.GradientTape() as tape:
         tape.watch(tensors)
         outputs = model(tensors, training=False)
@@ -125,10 +124,11 @@ def differentiate(chosen):
 
 def compare(policy, result, exact, ours):
     """Where, what was expected and what came; nothing where all agree."""
-    size, largest = result.size, LARGEST[policy]
+    dtype = policy.removeprefix("mixed_")
+    size, largest = result.size, LARGEST[dtype]
     rows = (numpy.isfinite(result) & (numpy.abs(result) < largest)).reshape(len(result), -1).all(axis=1)
     asked = rows[:, None] & numpy.isfinite(exact) & (numpy.abs(exact) * size < largest)
-    relative, absolute = TOLERANCE[policy]
+    relative, absolute = TOLERANCE[dtype]
     with numpy.errstate(invalid="ignore"):
         near = numpy.abs(ours - exact) <= relative * numpy.abs(exact) + absolute / size
     return [f"row {i}: {ours[i, j]:.4g}, expected {exact[i, j]:.4g}" for i, j in numpy.argwhere(asked & ~near)]
@@ -141,8 +141,11 @@ def run(folder, *command):
 
 
 def check(tools, policies, chosen, folder):
-    """Lines about derivatives that are wrong, or are listed as wrong and are right."""
+    """Lines about derivatives that are wrong."""
     results, exact = differentiate(chosen)
+    for key, single in differentiate(chosen, "float32")[1].items():
+        if key.startswith("unused_"):  # what is infinite in float32, too, is asked of nobody
+            exact[key] = numpy.where(numpy.isfinite(single), exact[key], numpy.nan)
     model, values = build("float32", chosen)
     # The derivative of mean_absolute_error is that of the mean where the target is far below.
     model.compile("sgd", ["mae"] * len(chosen))
@@ -164,11 +167,8 @@ def judge(policy, chosen, results, exact, ours):
         wrong = []
         for i in range(len(given)):
             wrong += compare(policy, results[name], exact[f"{name}__{i}"], ours[f"gradx:{name}__{i}"].astype("float64"))
-        expected = name in TENSORFLOW or name in NOT_YET.get(policy, {})
-        if wrong and not expected:
+        if wrong and name not in TENSORFLOW and name not in ROUNDED.get(policy.removeprefix("mixed_"), []):
             lines.append(f"{policy}: {name}: " + "; ".join(wrong[:4]))
-        elif not wrong and name in NOT_YET.get(policy, {}):
-            lines.append(f"{policy}: {name}: is listed as not yet right, and is; take it off the list")
     return lines
 
 
@@ -176,12 +176,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("bin")
     parser.add_argument("policy", nargs="*")
+    parser.add_argument("--only", default="", help="regular expression that the operation must match fully")
     arguments = parser.parse_args()
-    everything, lines = list(cases()), []
+    everything, lines = [case for case in cases() if re.fullmatch(arguments.only or ".*", case[0])], []
     for start in range(0, len(everything), GROUP):
         with tempfile.TemporaryDirectory(prefix="mpc-singular-") as folder:
-            lines += check(os.path.realpath(arguments.bin), arguments.policy or POLICIES, everything[start : start + GROUP], folder)
-    print("\n".join(lines))
+            found = check(os.path.realpath(arguments.bin), arguments.policy or POLICIES, everything[start : start + GROUP], folder)
+        print("".join(line + "\n" for line in found), end="", flush=True)
+        lines += found
     print(f"{len(lines)} failed\nran {len(everything) * len(arguments.policy or POLICIES)} tests")
     return 1 if lines else 0
 

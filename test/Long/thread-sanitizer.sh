@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # Builds the runtime with ThreadSanitizer (preset tsan), runs its suites with it, then eight threads
-# of 10,000 predictions each over one model, with contexts of one thread and of two:
+# of 10,000 predictions each over one model, with contexts of one thread and of two, and a server with
+# 64 connections (left out where PyPI cannot be reached, which has the client):
 #
 #   test/Long/thread-sanitizer.sh BUILD      BUILD has bin/mpcc, which needs no sanitizer
 set -euo pipefail
@@ -13,7 +14,7 @@ suites=(MpcRuntimeBaseTests MpcRuntimeConformanceTests MpcRuntimeExecutionTests
   MpcRuntimeInitializersTests MpcRuntimeProductTests MpcRuntimeScalerTests MpcDataTests MpcCheckpointTests MpcTrainingTests)
 
 cmake --preset tsan >/dev/null
-cmake --build --preset tsan -j "$(nproc)" --target mpcrt "${suites[@]}" | tail -n 1
+cmake --build --preset tsan -j "$(nproc)" --target mpcrt mpc-run "${suites[@]}" | tail -n 1
 # oneDNN is built without it, too: how its threads share what it allocates is not seen.
 export TSAN_OPTIONS="ignore_noninstrumented_modules=1 suppressions=$PWD/test/Long/libgomp.supp halt_on_error=1"
 pattern=$(IFS='|' && echo "^Unit/(${suites[*]})\$")
@@ -31,4 +32,14 @@ for team in 1 2; do
   "$work/threads" "$work/net.mpc" 8 10000 "$team"
   ran=$((ran + 1))
 done
+
+mkdir -p "$work/bin"
+ln -sf "$tools/mpcc" "$PWD/$build/bin/mpc-run" "$work/bin/"
+status=0
+test/Long/serve.sh "$(dirname "$tools")" --bin="$work/bin" --minutes=0.5 --sanitized || status=$?
+case "$status" in
+  0) ran=$((ran + 1)) ;;
+  77) ;;
+  *) exit "$status" ;;
+esac
 echo "ran $ran tests"

@@ -62,11 +62,19 @@ check_on() {
   cp examples/mnist_mlp/model_256.keras "$root/srv/user/model.keras"
   blocks python >"$root/srv/user/page.py"
   in_root bash -euc 'cd /srv/user; python3 -m venv venv; venv/bin/pip install --quiet --timeout 180 ./mpc_compiler-*.whl'
+  # shellcheck disable=SC2016 # expanded there
   in_root bash -euc 'cd /srv/user; . venv/bin/activate
     mpcc model.keras -q --policy=mixed_bfloat16 -o model.mpc
     mpc-run bench model.mpc --warmup 1 --steps 2 >bench.txt
     mpc-convert model.mpc/model.safetensors --model model.keras -o again.keras
-    mpc-opt --version >version.txt'
+    mpc-opt --version >version.txt
+    mpcc model.keras -q --emit=archive -o one.mpc
+    mpc-run bench one.mpc --warmup 1 --steps 2 >bench.txt
+    mpcc model.keras -q --link=static -o static
+    test -s static/libmodel.a
+    for file in lib/libmpcrt.a lib/pkgconfig/mpc-runtime-static.pc lib/cmake/mpc/mpc-config.cmake include/mpc-rt/model.h; do
+      test -s venv/lib/python3*/site-packages/mpc/native/$file
+    done'
   passed "$suite: the commands"
   in_root bash -euc 'cd /srv/user; . venv/bin/activate; python - <<END
 import glob, mpc, numpy as np
@@ -82,10 +90,20 @@ END'
   passed "$suite: Python without Keras"
   in_root bash -euc 'cd /srv/user; . venv/bin/activate; pip install --quiet --timeout 180 keras==3.15.1 jax; KERAS_BACKEND=jax python page.py'
   passed "$suite: what the pages say"
+  # Kernels are compiled without a GPU. NVRTC is what the extra brings.
+  ! in_root bash -uc 'cd /srv/user; . venv/bin/activate; mpcc model.keras -q --target=cuda:sm_90 -o cuda.mpc 2>without.txt' ||
+    failed "$suite: kernels for GPUs without the extra cuda"
+  in_root grep -q 'nvrtc' /srv/user/without.txt || failed "$suite: without NVRTC mpcc says $(cat "$root/srv/user/without.txt")"
+  # shellcheck disable=SC2016 # expanded there
+  in_root bash -euc 'cd /srv/user; . venv/bin/activate
+    pip install --quiet --timeout 180 "$(echo ./mpc_compiler-*.whl)[cuda]"
+    mpcc model.keras -q --target=cuda:sm_90 -o cuda.mpc
+    mpc-run inspect cuda.mpc --json | grep -q sm_90'
+  passed "$suite: kernels for GPUs with the extra cuda"
   bare_cleanup
 }
 check_on bookworm
-if ls build/release/wheel-work/pip/*abi3* >/dev/null 2>&1 || [[ "$wheel" == *abi3* ]]; then
+if /usr/bin/python3 -m zipfile -l "$wheel" | grep abi3 >/dev/null; then
   check_on trixie
 else
   echo "SKIPPED: no Python of 3.12 or later is in PATH; nothing was installed on Debian 13"

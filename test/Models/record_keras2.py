@@ -19,7 +19,7 @@ import numpy
 import tensorflow as tf
 import tf_keras as keras
 
-from keras2_cases import cudnn, functions, layers, losses, masks  # they register cases
+from keras2_cases import cudnn, functions, layers, losses, masks, metrics, nesting, numbers  # they register cases
 from keras2_cases.registry import CASES, normal, random, restart_random
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -60,6 +60,8 @@ def train(model, inputs, outputs, targets, steps, folder, meta, evaluates=0):
     targets = [normal(*output.shape) for output in outputs] if targets is None else targets
     numpy.savez_compressed(os.path.join(folder, "data.npz"), **inputs, **{f"y{i}": y for i, y in enumerate(targets)})
     losses, given = [], only(targets) if targets else None
+    if evaluates and isinstance(model.output, dict):  # metrics want the outputs' structure
+        given = dict(zip(sorted(model.output), targets))
     if evaluates:
         values = model.evaluate(only(inputs), given, batch_size=evaluates, verbose=0, return_dict=True)
         meta.update(evaluated={name: float(value) for name, value in values.items()}, evaluated_batch=evaluates)
@@ -71,8 +73,16 @@ def train(model, inputs, outputs, targets, steps, folder, meta, evaluates=0):
     meta.update(kind="train", steps=steps, batch=len(next(iter(inputs.values()))), final_names=[weight.name for weight in model.weights])
 
 
-def write(folder, build, form="keras", tolerance=2e-5, loss_tolerance=2e-4, steps=4, keeps_weights=False, weights_of=None, evaluates=0):
-    """`weights_of` gives the other model whose weights stand beside the architecture."""
+def reload(folder, name, inputs, targets, steps):
+    """Adds to train.npz how the training of the loaded file goes on."""
+    model, path = keras.models.load_model(os.path.join(folder, name)), os.path.join(folder, "train.npz")
+    losses = [model.train_on_batch(only(inputs), only(targets)) for _ in range(steps)]
+    numpy.savez_compressed(path, **numpy.load(path), losses_reloaded=numpy.asarray(losses, "float64"))
+
+
+def write(folder, build, form="keras", tolerance=2e-5, loss_tolerance=2e-4, steps=4, keeps_weights=False, weights_of=None, evaluates=0, trains=True, reloads=False):
+    """`weights_of` gives the other model whose weights stand beside the architecture; without `trains` Keras fails to;
+    `reloads` records the losses of the model that it loads, too."""
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
     model, inputs, *targets = build()
@@ -88,8 +98,10 @@ def write(folder, build, form="keras", tolerance=2e-5, loss_tolerance=2e-4, step
     numpy.savez_compressed(os.path.join(folder, "y.npz"), **{f"out{i}": y for i, y in enumerate(outputs)})
     meta = {"keras": keras.__version__, "tensorflow": tf.__version__, "kind": "predict", "outputs": len(outputs),
             "tolerance": tolerance, "loss_tolerance": loss_tolerance}  # fmt: skip
-    if getattr(model, "optimizer", None):
+    if getattr(model, "optimizer", None) and trains:
         train(model, inputs, outputs, targets[0] if targets else None, steps, folder, meta, evaluates)
+        if reloads:
+            reload(folder, f"model.{form}", inputs, targets[0], steps)
     with open(os.path.join(folder, "meta.json"), "w") as handle:
         json.dump(meta, handle, indent=1)
         handle.write("\n")

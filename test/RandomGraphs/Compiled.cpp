@@ -184,7 +184,7 @@ Results mpc::test::runCompiled(const MergedGraphs &merged, const std::string &fo
   }
   CompileOptions options;
   options.model = source;
-  options.outputDirectory = folder + "/graphs.mpc";
+  options.output = folder + "/graphs.mpc";
   options.name = "graphs";
   options.march = march;
   options.compilerVersion = "test";
@@ -198,7 +198,7 @@ Results mpc::test::runCompiled(const MergedGraphs &merged, const std::string &fo
   mpc_rt_context_options_init(&contextOptions);
   contextOptions.threads = 1;
   uint32_t number = 0;
-  if (mpc_rt_model_load(options.outputDirectory.c_str(), &library.model) ||
+  if (mpc_rt_model_load(options.output.c_str(), &library.model) ||
       mpc_rt_context_create(library.model, &contextOptions, &library.context) ||
       mpc_rt_find_entry(library.model, "gradients", &number)) {
     error = mpc_rt_last_error();

@@ -1,5 +1,5 @@
-// RUN: mpc-opt %s -split-input-file --mpc-decide-loss-scale -o /dev/null 2>&1 | FileCheck %s --check-prefix=PURE
-// RUN: mpc-opt %s -split-input-file --mpc-decide-loss-scale="option=none" -o /dev/null 2>&1 | FileCheck %s --check-prefix=PURE
+// RUN: mpc-opt %s -split-input-file --mpc-decide-loss-scale --mpc-lint -o /dev/null 2>&1 | FileCheck %s --check-prefix=PURE
+// RUN: mpc-opt %s -split-input-file --mpc-decide-loss-scale="option=none" --mpc-lint -o /dev/null 2>&1 | FileCheck %s --check-prefix=PURE
 // Variables of bfloat16 lose updates, whatever the scale: told with every option.
 // PURE: warning: pure bfloat16 trains variables of 8 binary digits, as in Keras: updates below 1/512 of a weight are lost; use mixed_bfloat16
 // PURE-NOT: pure bfloat16

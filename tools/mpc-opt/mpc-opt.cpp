@@ -2,9 +2,12 @@
 // mlir-opt with the mpc dialects, passes and pipelines, and upstream's.
 #include "mlir/IR/Dialect.h"
 #include "mlir/InitAllPasses.h"
+#include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mpc/InitAll.h"
+#include "mpc/Numerics/Ranges/Ranges.h"
 #include "tools/BugReport.h"
 #include "tools/EndlessInputs.h"
 #include "tools/FatalErrors.h"
@@ -13,6 +16,7 @@
 #include "tools/Streams.h"
 #include "tools/UsageStatus.h"
 #include "tools/VersionLine.h"
+#include "tools/WeightsFile.h"
 
 /// Whether the passes of the command line and their options exist; else says what does not. Names
 /// and options are text to the parser of the command line: MLIR reads them with the input.
@@ -34,6 +38,7 @@ static int runTool(int argc, char **argv) {
   mpc::showDiagnostics(registry);
   mlir::registerAllPasses();
   mpc::registerAllPasses();
+  mlir::registerPass([] { return mpc::createAnalyzeRanges(mpc::readWeightsFile); });
   std::pair<std::string, std::string> files;
   {
     mpc::UsageStatus status;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Translations into and out of the mpc dialect, without any pass: --import-keras, --export-dot, and
-// --import-onnx, which says that it is not there.
+// Translations into and out of the mpc dialect, without any pass: --import-keras, --import-onnx,
+// --export-dot.
 #include "mlir/Tools/mlir-translate/MlirTranslateMain.h"
 #include "mlir/Tools/mlir-translate/Translation.h"
 #include "mpc/Import/Keras/Import.h"
+#include "mpc/Import/ONNX/Import.h"
 #include "mpc/InitAll.h"
 #include "mpc/Target/Dot.h"
 #include "tools/BugReport.h"
@@ -15,24 +16,6 @@
 #include "tools/Streams.h"
 #include "tools/UsageStatus.h"
 #include "tools/VersionLine.h"
-#include "llvm/Support/SourceMgr.h"
-#include "llvm/Support/WithColor.h"
-
-/// Sets `refused` where it was asked for.
-static void registerImportOnnx(bool &refused) {
-  static mlir::TranslateToMLIRRegistration registration(
-      "import-onnx", "ONNX model to the mpc dialect (not in this version)",
-      [&refused](llvm::SourceMgr &sources,
-                 mlir::MLIRContext *) -> mlir::OwningOpRef<mlir::Operation *> {
-        refused = true;
-        llvm::WithColor::error()
-            << sources.getMemoryBuffer(sources.getMainFileID())->getBufferIdentifier()
-            << ": ONNX import is not in this version of mpc-translate; expected a Keras model for "
-               "--import-keras; import the Keras model that it was made from\n";
-        return {};
-      },
-      [](mlir::DialectRegistry &) {});
-}
 
 static int runTool(int argc, char **argv) {
   mpc::PictureOptions plain(argc, argv);
@@ -44,15 +27,14 @@ static int runTool(int argc, char **argv) {
   mpc::setVersionLine("mpc-translate");
   mpc::keras::registerImportKeras();
   mpc::registerExportDot([](mlir::DialectRegistry &own) { mpc::showDiagnostics(own); });
-  bool isOnnx = false;
-  registerImportOnnx(isOnnx);
+  mpc::onnx::registerImportOnnx();
   mlir::DialectRegistry registry;
   mpc::registerAllDialects(registry);
   if (mpc::refuseEndlessInput(argc, argv) || mpc::refuseHostileIR(argc, argv, registry))
     return 1;
   mpc::UsageStatus status;
   const bool isDone = mlir::succeeded(mlir::mlirTranslateMain(argc, argv, "mpc translation\n"));
-  return isDone ? 0 : isOnnx ? 2 : 1; // as mpcc
+  return isDone ? 0 : 1; // as mpcc
 }
 
 int main(int argc, char **argv) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Options of mpcc (docs/tools.md).
 #include "tools/mpcc/Options.h"
+#include "mpc/Numerics/Lint/Lint.h"
 #include "mpc/Training/TrainingOptions.h"
 #include "runtime/untrusted/outlets.h"
 #include "tools/ParseErrors.h"
@@ -23,7 +24,7 @@ struct CommandLine {
 
   cl::opt<std::string> model{cl::Positional, cl::desc("MODEL"), cl::cat(category)};
   MPC_OPTION(std::string, output, "o", cl::value_desc("DIR"),
-             cl::desc("Output folder (default NAME.mpc)"));
+             cl::desc("Output folder, or file of --emit=archive (default NAME.mpc)"));
   MPC_OPTION(std::string, name, "name", cl::value_desc("NAME"),
              cl::desc("Base of output names and symbol prefix (default: the file's stem)"));
   MPC_OPTION(
@@ -58,8 +59,11 @@ struct CommandLine {
   MPC_OPTION(std::string, target, "target", cl::init("cpu"),
              cl::value_desc("cpu|cuda[:sm_N,…|:source]"),
              cl::desc("Device; cuda: sm_80, sm_90, sm_100, sm_120 and PTX of sm_80"));
-  MPC_OPTION(std::string, emit, "emit", cl::init("library"), cl::value_desc("library|cuda"),
-             cl::desc("cuda: print the source of the kernels instead"));
+  MPC_OPTION(std::string, emit, "emit", cl::init("library"), cl::value_desc("library|archive|cuda"),
+             cl::desc("archive: one file, NAME.mpc or that of -o, instead of a folder; cuda: print "
+                      "the source of the kernels instead"));
+  MPC_OPTION(std::string, link, "link", cl::init("shared"), cl::value_desc("shared|static"),
+             cl::desc("static: libNAME.a, for programs that have the model in them"));
   MPC_OPTION(bool, noKernelSource, "no-kernel-source",
              cl::desc("Keep no CUDA source of the kernels in the library"));
   MPC_OPTION(std::string, march, "march", cl::init("portable"),
@@ -78,11 +82,22 @@ struct CommandLine {
   MPC_OPTION(std::string, explain, "explain", cl::ValueOptional, cl::value_desc("ops|passes|json"),
              cl::desc("Print what each layer runs in, and why; also its ops and memory; also what "
                       "passes decided; all for programs"));
-  MPC_OPTION(std::string, weights, "weights", cl::init("external"),
-             cl::value_desc("external|embedded"),
-             cl::desc("Where the initial variables go: beside the library, or into it"));
+  MPC_OPTION(
+      std::string, lint, "lint", cl::ValueOptional, cl::value_desc("error|-NAME,…"),
+      cl::desc("Warn of hazards of precision; error: exit 1 if any; -NAME: not of this one"));
+  MPC_OPTION(std::string, weights, "weights", cl::value_desc("external|embedded"),
+             cl::desc("Where the initial variables go: beside the library, or into it (default: "
+                      "external, with --link=static embedded)"));
   MPC_OPTION(std::string, customLoop, "custom-loop", cl::init("on"), cl::value_desc("on|off"),
              cl::desc("Also compile the stages of a custom training loop (NAME_forward, …)"));
+  MPC_OPTION(
+      bool, numerics, "numerics",
+      cl::desc("Also compile what mpc-run numerics needs: entries that report their values"));
+  MPC_OPTION(bool, distributed, "distributed",
+             cl::desc("Train on several ranks (mpirun -np N mpc-run train): entries reduce over "
+                      "them"));
+  MPC_OPTION(int64_t, bucketBytes, "bucket-bytes", cl::init(4 << 20), cl::value_desc("N"),
+             cl::desc("With --distributed: the largest message of several gradients"));
   MPC_OPTION(std::string, cache, "cache", cl::value_desc("DIR"),
              cl::desc("Where compiled functions are kept for the next time (default: the user's "
                       "cache folder); empty: nowhere"));
@@ -150,7 +165,7 @@ static void readInputShape(UsageErrors &errors, llvm::StringRef text, CompileOpt
 }
 
 static void readCudaOptions(UsageErrors &errors, const CommandLine &line, CompileOptions &options) {
-  errors.oneOf("emit", line.emit, {"library", "cuda"});
+  errors.oneOf("emit", line.emit, {"library", "archive", "cuda"});
   if (line.target != "cpu") {
     options.cuda = parseCudaTarget(line.target);
     if (!options.cuda)
@@ -171,9 +186,18 @@ static void readCudaOptions(UsageErrors &errors, const CommandLine &line, Compil
     belongs(line.emit == "cuda", "--emit=cuda");
     belongs(line.noKernelSource, "--no-kernel-source");
   }
+  if (options.cuda && line.numerics)
+    errors.report("--numerics is not there yet for --target=cuda; leave --target out to look at "
+                  "the numbers on the CPU, which rounds in the same places");
   options.emitCuda = line.emit == "cuda";
   if (options.emitCuda && !line.compileTo.empty() && line.compileTo != "kernels")
     errors.report("--emit=cuda stops after the phase kernels; leave --compile-to out");
+  options.emitArchive = line.emit == "archive";
+  if (options.emitArchive && !line.compileTo.empty() && line.compileTo != "module")
+    errors.report("--emit=archive holds what the phase module makes; leave --compile-to out");
+  if (options.emitArchive && line.link == "static")
+    errors.report("--link=static makes a library to link programs with, which an archive is not "
+                  "for; leave one of the two out");
 }
 
 static void printVersion(llvm::raw_ostream &os) { os << "mpcc " MPC_VERSION "\n"; }
@@ -210,7 +234,17 @@ static void checkChoices(UsageErrors &errors, const CommandLine &line, llvm::Str
   errors.oneOf("bias-gradients", line.biasGradients, {"kernels", "products"});
   errors.oneOf("color", color, {"auto", "always", "never"});
   errors.oneOf("custom-loop", line.customLoop, {"on", "off"});
-  errors.oneOf("weights", line.weights, {"external", "embedded"});
+  if (line.weights.getNumOccurrences())
+    errors.oneOf("weights", line.weights, {"external", "embedded"});
+  errors.oneOf("link", line.link, {"shared", "static"});
+  if (line.bucketBytes < 0)
+    errors.report("--bucket-bytes: expected a number of bytes, 0 or more");
+  if (line.bucketBytes.getNumOccurrences() && !line.distributed)
+    errors.report("--bucket-bytes: is for several ranks; add --distributed");
+  if (line.distributed && llvm::StringRef(line.target).starts_with("cuda"))
+    errors.report(
+        "--distributed: reduces over ranks on the CPU; with --target=cuda it is not there "
+        "yet");
   if (line.calibrate.getNumOccurrences())
     errors.report(
         "--calibrate=" + line.calibrate +
@@ -263,15 +297,37 @@ static void readSeed(UsageErrors &errors, const CommandLine &line, CompileOption
   options.initialize = seed;
 }
 
+/// "error,-float-ids": the names of rules with a minus sign, in any order.
+static void readLint(UsageErrors &errors, const CommandLine &line, CompileOptions &options) {
+  options.lint.isOn = line.lint.getNumOccurrences() > 0;
+  llvm::SmallVector<llvm::StringRef> parts;
+  llvm::StringRef(line.lint).split(parts, ',', -1, /*KeepEmpty=*/!line.lint.empty());
+  for (llvm::StringRef part : parts) {
+    llvm::StringRef name = part;
+    if (part == "error")
+      options.lint.isError = true;
+    else if (name.consume_front("-") && findLintRule(name))
+      options.lint.silenced.insert(name.str());
+    else
+      return errors.report(
+          "--lint=" + part + ": expected error, or -NAME with one of " +
+          llvm::join(llvm::map_range(lintRules(), [](const LintRule *rule) { return rule->name; }),
+                     ", "));
+  }
+}
+
 /// Takes the options that need no more checks.
 static void takeOptions(const CommandLine &line, CompileOptions &options) {
   options.model = line.model;
-  options.outputDirectory = line.output;
+  options.output = line.output;
   options.name = line.name;
   options.pipeline.policy = line.policy;
   options.pipeline.outputGuard = line.outputGuard == "on";
   options.pipeline.lossScale = line.lossScale;
   options.pipeline.customLoop = line.customLoop == "on";
+  options.pipeline.numerics = line.numerics;
+  options.pipeline.distributed = line.distributed;
+  options.pipeline.bucketBytes = line.bucketBytes;
   options.target = line.target;
   options.pipeline.biasGradientsInProducts = line.biasGradients == "products";
   options.mode = line.mode == "auto"    ? Mode::Auto
@@ -281,7 +337,9 @@ static void takeOptions(const CommandLine &line, CompileOptions &options) {
   options.optimizer = line.optimizer;
   options.metrics = line.metrics;
   options.march = line.march;
-  options.embedWeights = line.weights == "embedded";
+  options.linkStatic = line.link == "static";
+  options.embedWeights =
+      line.weights.getNumOccurrences() ? line.weights == "embedded" : options.linkStatic;
   options.compilerVersion = MPC_VERSION;
   options.explain = !line.explain.getNumOccurrences() ? Explain::Off
                     : line.explain == "json"          ? Explain::Json
@@ -321,6 +379,7 @@ std::optional<CompileOptions> mpc::parseCommandLine(int argc, char **argv, ExitC
   readTrainingOptions(errors, line, options);
   readPhases(errors, line, options);
   readSeed(errors, line, options);
+  readLint(errors, line, options);
   if (errors.any)
     return std::nullopt;
   takeOptions(line, options);

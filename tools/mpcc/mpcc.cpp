@@ -6,8 +6,8 @@
 #include "tools/OutOfMemory.h"
 #include "tools/StackSize.h"
 #include "tools/Streams.h"
+#include "tools/WeightsFile.h"
 #include "tools/mpcc/Options.h"
-#include "tools/mpcc/WeightsFile.h"
 #include "llvm/Support/CrashRecoveryContext.h"
 #include "llvm/Support/WithColor.h"
 

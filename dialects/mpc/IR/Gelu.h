@@ -10,6 +10,8 @@ namespace mpc {
 
 /// gelu(x) = 0.5 x (1 + tanh(kGeluScale (x + kGeluCube x^3))); kGeluScale is sqrt(2 / pi).
 constexpr double kGeluScale = 0.7978845608028654, kGeluCube = 0.044715;
+/// From here on x^2 makes no difference: the tanh is 1 in every dtype.
+constexpr double kGeluSquareBound = 1600;
 
 /// gelu of a float32 or float64.
 mlir::Value buildGelu(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value x);

@@ -25,6 +25,9 @@ namespace mpc {
 
 /// float64 for float64, else float32: what sums and keep32 arithmetic use.
 mlir::Type widerOf32(mlir::Type elementType);
+/// The value with this floating element type: itself, or a cast of it.
+mlir::Value castElements(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
+                         mlir::Type elementType);
 
 /// A value that an optimizer keeps for each variable.
 struct OptimizerSlot {
@@ -86,6 +89,9 @@ template <typename Op> struct CheaperThanStack : mlir::OpTrait::TraitBase<Op, Ch
 
 /// Trait of ops whose reference value is what compiled code computes, bit by bit.
 template <typename Op> struct ExactOfConstants : mlir::OpTrait::TraitBase<Op, ExactOfConstants> {};
+
+/// Trait of ops whose results have elements of their operands, and zeros.
+template <typename Op> struct MovesElements : mlir::OpTrait::TraitBase<Op, MovesElements> {};
 
 /// Trait of ops that MpcDialect::kEveryStepAttr may mark: their vector-Jacobian products ask for
 /// it.

@@ -204,11 +204,12 @@ private:
     if (row.isHidden && !hiddenScore)
       row.scores.assign(sources, 0.0);
     const double kept = roundTo(query.elementType, 1 / (1 - rate));
+    const int64_t first = state ? firstElementOf(*state, {1, heads, targets, sources}) : 0;
     for (int64_t u = 0; u < sources; ++u)
-      row.factors.push_back(!state ? 1
-                            : keepsElement(*state, stream, rate, this->row(b, h, t) * sources + u)
-                                ? kept
-                                : 0);
+      row.factors.push_back(
+          !state                                                                         ? 1
+          : keepsElement(*state, stream, rate, first + this->row(b, h, t) * sources + u) ? kept
+                                                                                         : 0);
     return row;
   }
 };

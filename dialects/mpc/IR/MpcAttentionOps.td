@@ -6,7 +6,7 @@
 
 include "dialects/mpc/IR/MpcTensorOps.td"
 
-def Mpc_AttentionOp : Mpc_Op<"attention", [Pure, AttrSizedOperandSegments, Mpc_Inferred, Mpc_PreciseOverride, Mpc_Differentiable,
+def Mpc_AttentionOp : Mpc_Op<"attention", [Pure, Mpc_RandomOfSamples, AttrSizedOperandSegments, Mpc_Inferred, Mpc_PreciseOverride, Mpc_Differentiable,
     Mpc_Referenced, Mpc_RuntimeCallOpInterface, DeclareOpInterfaceMethods<Mpc_TrainingPartOpInterface>]> {
   let summary = "softmax(scale query key^T) value for each sample and head";
   let description = [{
@@ -54,7 +54,7 @@ def Mpc_AttentionOp : Mpc_Op<"attention", [Pure, AttrSizedOperandSegments, Mpc_I
   }];
 }
 
-def Mpc_AttentionGradientOp : Mpc_Op<"attention_gradient", [Pure, AttrSizedOperandSegments, Mpc_Inferred, Mpc_PreciseOverride, Mpc_Referenced,
+def Mpc_AttentionGradientOp : Mpc_Op<"attention_gradient", [Pure, Mpc_RandomOfSamples, AttrSizedOperandSegments, Mpc_Inferred, Mpc_PreciseOverride, Mpc_Referenced,
     Mpc_RuntimeCallOpInterface, AllTypesMatch<["cotangent", "result"]>]> {
   let summary = "derivative of mpc.attention";
   let description = [{

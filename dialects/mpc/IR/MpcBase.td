@@ -112,7 +112,8 @@ def Mpc_BoolScalar : 0DTensorOf<[I1]>,
     BuildableType<"::mlir::RankedTensorType::get({}, $_builder.getI1Type())">;
 def Mpc_CounterScalar : 0DTensorOf<[I64]>,
     BuildableType<"::mlir::RankedTensorType::get({}, $_builder.getI64Type())">;
-def Mpc_RandomState : AllOfType<[1DTensorOf<[I64]>], "Philox state: tensor<2xi64> of seed and counter">;
+def Mpc_RandomState : AllOfType<[1DTensorOf<[I64]>],
+    "Philox state: tensor<2xi64> of seed and counter, or tensor<3xi64> with the number of the first sample, too">;
 
 /// No operand and no result has more bytes than addresses reach. First, so that what the op itself
 /// verifies and infers may multiply extents.
@@ -140,6 +141,12 @@ def Mpc_CheaperThanStack : NativeOpTrait<"CheaperThanStack"> {
 /// Ops whose reference value is, bit by bit, what compiled code computes: they move or choose elements,
 /// or round each once. Of constants they are constants.
 def Mpc_ExactOfConstants : NativeOpTrait<"ExactOfConstants"> {
+  let cppNamespace = "::mpc";
+}
+
+/// Ops whose results have elements of their operands, and zeros: no arithmetic, nothing that could
+/// overflow.
+def Mpc_MovesElements : NativeOpTrait<"MovesElements"> {
   let cppNamespace = "::mpc";
 }
 

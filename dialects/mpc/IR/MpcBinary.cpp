@@ -41,11 +41,23 @@ struct BinaryVjp {
   Location loc;
   Value a, b, y, dy;
 
+  /// In float32 or wider: a factor that leaves 16 bits on its way, as a reciprocal of next to
+  /// nothing does, would make NaN of a cotangent of 0.
+  void widen() {
+    isNarrow = elementTypeOf(y) != widerOf32(elementTypeOf(y));
+    for (Value *value : {&a, &b, &y, &dy})
+      *value = castElements(builder, loc, *value, widerOf32(elementTypeOf(*value)));
+  }
+  bool isNarrow = false;
+
   Value constant(double value) { return scalarConstant(builder, loc, elementTypeOf(dy), value); }
   Value neg(Value v) { return NegateOp::create(builder, loc, v); }
   Value mul(Value u, Value v) { return MultiplyOp::create(builder, loc, u, v); }
   Value div(Value u, Value v) { return DivideOp::create(builder, loc, u, v); }
   Value divNoNan(Value u, Value v) { return DivideNoNanOp::create(builder, loc, u, v); }
+  /// The result before it was rounded, which 16 bits may not hold.
+  Value quotient() { return isNarrow ? div(a, b) : y; }
+  Value quotientNoNan() { return isNarrow ? divNoNan(a, b) : y; }
   Value perSquare(Value u) { // dy u / (a^2 + b^2)
     return mul(dy, div(u, AddOp::create(builder, loc, mul(a, a), mul(b, b))));
   }
@@ -66,13 +78,15 @@ struct BinaryVjp {
   Value powerRhs() { // a^b * log(a), and 0 where a <= 0, as TensorFlow's _PowGrad
     Value positive = CompareOp::create(builder, loc, ComparePredicate::GT, a, constant(0));
     Value safe = SelectOp::create(builder, loc, positive, a, constant(1));
-    Value slope = mul(y, LogOp::create(builder, loc, safe));
+    Value power = isNarrow ? Value(PowerOp::create(builder, loc, a, b)) : y;
+    Value slope = mul(power, LogOp::create(builder, loc, safe));
     return mul(dy, SelectOp::create(builder, loc, positive, slope, constant(0)));
   }
 };
 } // namespace
 
-#define MPC_BINARY(OP, SCALAR, DOUBLE, LHS, RHS)                                                   \
+// PREPARE is said to the BinaryVjp `v`, before LHS and RHS are asked.
+#define MPC_BINARY(OP, SCALAR, DOUBLE, PREPARE, LHS, RHS)                                          \
   Value OP::buildScalar(OpBuilder &builder, ValueRange scalars) {                                  \
     Location loc = getLoc();                                                                       \
     Value a = scalars[0], b = scalars[1];                                                          \
@@ -85,6 +99,7 @@ struct BinaryVjp {
   LogicalResult OP::buildVjp(OpBuilder &builder, ValueRange cotangents, ArrayRef<bool> wanted,     \
                              MutableArrayRef<Value> operandCotangents) {                           \
     BinaryVjp v{builder, getLoc(), getLhs(), getRhs(), getResult(), cotangents[0]};                \
+    PREPARE;                                                                                       \
     Value dy = v.dy;                                                                               \
     (void)dy;                                                                                      \
     if (wanted[0])                                                                                 \
@@ -96,7 +111,7 @@ struct BinaryVjp {
 
 // These ops take integers, too; VALUE serves both.
 #define MPC_ARITHMETIC(OP, SCALAR, VALUE, LHS, RHS)                                                \
-  MPC_BINARY(OP, SCALAR, VALUE, LHS, RHS)                                                          \
+  MPC_BINARY(OP, SCALAR, VALUE, (void)v, LHS, RHS)                                                 \
   llvm::APSInt OP::evaluateIntegers(ArrayRef<llvm::APSInt> scalars) {                              \
     const llvm::APSInt &a = scalars[0], &b = scalars[1];                                           \
     return VALUE;                                                                                  \
@@ -156,19 +171,19 @@ static Value buildDivideNoNan(OpBuilder &builder, Location loc, Value a, Value b
 MPC_ARITHMETIC(AddOp, buildAdd(builder, loc, a, b), a + b, dy, dy)
 MPC_ARITHMETIC(SubtractOp, buildSubtract(builder, loc, a, b), a - b, dy, v.neg(dy))
 MPC_ARITHMETIC(MultiplyOp, buildMultiply(builder, loc, a, b), a *b, v.mul(dy, v.b), v.mul(dy, v.a))
-MPC_BINARY(DivideOp, arith::DivFOp::create(builder, loc, a, b), a / b, v.div(dy, v.b),
-           v.mul(dy, v.neg(v.div(v.y, v.b))))
-MPC_BINARY(DivideNoNanOp, buildDivideNoNan(builder, loc, a, b), divideNoNan(a, b),
-           v.divNoNan(dy, v.b), v.mul(dy, v.neg(v.divNoNan(v.y, v.b))))
+MPC_BINARY(DivideOp, arith::DivFOp::create(builder, loc, a, b), a / b, v.widen(), v.div(dy, v.b),
+           v.mul(dy, v.neg(v.div(v.quotient(), v.b))))
+MPC_BINARY(DivideNoNanOp, buildDivideNoNan(builder, loc, a, b), divideNoNan(a, b), v.widen(),
+           v.divNoNan(dy, v.b), v.mul(dy, v.neg(v.divNoNan(v.quotientNoNan(), v.b))))
 MPC_ARITHMETIC(MaximumOp, buildMaximum(builder, loc, elementTypeOf(getLhs()), a, b),
                maximumOf(a, b), v.where(ComparePredicate::GE, v.a, v.b, dy),
                v.where(ComparePredicate::LT, v.a, v.b, dy))
 MPC_ARITHMETIC(MinimumOp, buildMinimum(builder, loc, elementTypeOf(getLhs()), a, b),
                minimumOf(a, b), v.where(ComparePredicate::LE, v.a, v.b, dy),
                v.where(ComparePredicate::GT, v.a, v.b, dy))
-MPC_BINARY(PowerOp, math::PowFOp::create(builder, loc, a, b), std::pow(a, b), v.powerLhs(),
-           v.powerRhs())
-MPC_BINARY(RemainderOp, arith::RemFOp::create(builder, loc, a, b), std::fmod(a, b), dy,
+MPC_BINARY(PowerOp, math::PowFOp::create(builder, loc, a, b), std::pow(a, b), v.widen(),
+           v.powerLhs(), v.powerRhs())
+MPC_BINARY(RemainderOp, arith::RemFOp::create(builder, loc, a, b), std::fmod(a, b), v.widen(), dy,
            v.remainderRhs())
-MPC_BINARY(Arctan2Op, math::Atan2Op::create(builder, loc, a, b), std::atan2(a, b), v.perSquare(v.b),
-           v.neg(v.perSquare(v.a)))
+MPC_BINARY(Arctan2Op, math::Atan2Op::create(builder, loc, a, b), std::atan2(a, b), v.widen(),
+           v.perSquare(v.b), v.neg(v.perSquare(v.a)))

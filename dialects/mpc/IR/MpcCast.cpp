@@ -5,6 +5,13 @@
 using namespace mlir;
 using namespace mpc;
 
+Value mpc::castElements(OpBuilder &builder, Location loc, Value value, Type elementType) {
+  auto type = tensorTypeOf(value);
+  return type.getElementType() == elementType
+             ? value
+             : Value(CastOp::create(builder, loc, type.clone(elementType), value));
+}
+
 bool CastOp::areCastCompatible(TypeRange inputs, TypeRange outputs) {
   if (inputs.size() != 1 || outputs.size() != 1)
     return false;

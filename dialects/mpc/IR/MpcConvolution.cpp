@@ -113,8 +113,11 @@ LogicalResult ConvolutionInputGradientOp::verify() {
 }
 
 LogicalResult ConvolutionFilterGradientOp::verify() {
-  return verifyWindow(*this, getWindow(), tensorTypeOf(getInput()), tensorTypeOf(getResult()),
-                      tensorTypeOf(getCotangent()));
+  auto images = tensorTypeOf(getInput()), filter = tensorTypeOf(getResult());
+  // The sums as they are, not rounded.
+  if (filter.getElementType() == widerOf32(images.getElementType()))
+    filter = filter.clone(images.getElementType());
+  return verifyWindow(*this, getWindow(), images, filter, tensorTypeOf(getCotangent()));
 }
 
 PrecisionClass ConvolutionOp::getPrecisionClass() { return PrecisionClass::Safe; }

@@ -19,7 +19,10 @@ def Mpc_EntryRole : Mpc_Enum<"EntryRole", "what an entry of the compiled library
   I32EnumAttrCase<"TrainStep", 4, "train_step">,
   // The training step in the stages of a caller's own loop.
   I32EnumAttrCase<"TrainForward", 5, "train_forward">, I32EnumAttrCase<"TrainBackward", 6, "train_backward">,
-  I32EnumAttrCase<"TrainApply", 7, "train_apply">]>;
+  I32EnumAttrCase<"TrainApply", 7, "train_apply">,
+  // Inference and the training step with traces of their values, and both in float32 (mpc-trace-numerics).
+  I32EnumAttrCase<"TracePredict", 8, "trace_predict">, I32EnumAttrCase<"TraceStep", 9, "trace_step">,
+  I32EnumAttrCase<"TwinPredict", 10, "twin_predict">, I32EnumAttrCase<"TwinStep", 11, "twin_step">]>;
 def Mpc_EntryRoleAttr : EnumAttr<Mpc_Dialect, Mpc_EntryRole, "entry_role"> {
   let assemblyFormat = "`<` $value `>`";
 }
@@ -90,5 +93,10 @@ def Mpc_Phase : Mpc_Enum<"Phase", "how far the compiler is: stop points with con
   I32EnumAttrCase<"Scaling", 4, "scaling">, I32EnumAttrCase<"Fusion", 5, "fusion">,
   I32EnumAttrCase<"Tensors", 6, "tensors">, I32EnumAttrCase<"Buffers", 7, "buffers">,
   I32EnumAttrCase<"Kernels", 8, "kernels">, I32EnumAttrCase<"Module", 9, "module">]>;
+
+def Mpc_TraceDirection : Mpc_Enum<"TraceDirection", "the part of a step that a traced value belongs to (values of mpc_rt_trace_direction_t)", [
+  I32EnumAttrCase<"Forward", 0, "forward">, I32EnumAttrCase<"Backward", 1, "backward">,
+  I32EnumAttrCase<"Optimizer", 2, "optimizer">]>;
+def Mpc_TraceDirectionAttr : EnumAttr<Mpc_Dialect, Mpc_TraceDirection, "trace_direction">;
 
 #endif // MPC_ENUMS

@@ -33,7 +33,7 @@ def Mpc_GatherOp : Mpc_Op<"gather", [Pure, Mpc_Inferred, Mpc_Precise, Mpc_Differ
   }];
 }
 
-def Mpc_ScatterAddOp : Mpc_Op<"scatter_add", [Pure, Mpc_Inferred, Mpc_PreciseOverride, Mpc_Differentiable, Mpc_Referenced]> {
+def Mpc_ScatterAddOp : Mpc_Op<"scatter_add", [Pure, Mpc_SumsSamples, Mpc_Inferred, Mpc_PreciseOverride, Mpc_Differentiable, Mpc_Referenced]> {
   let summary = "zeros to which updates are added at indices that integers name: the derivative of gather";
   let description = [{
     `result[o, b, indices[b, i], r] += updates[o, b, i, r]` for each i in order, in float32

@@ -92,6 +92,25 @@ def Mpc_TrainingPartOpInterface : OpInterface<"TrainingPartOpInterface"> {
   ];
 }
 
+def Mpc_BatchOpInterface : OpInterface<"BatchOpInterface"> {
+  let cppNamespace = "::mpc";
+  let description = [{
+    Ops in which samples of a batch may meet. Asked by mpc-distribute, where ranks have samples of
+    their own: an op without the interface that has the batch in an operand has it in all results.
+  }];
+  let methods = [
+    InterfaceMethod<"whether a sample of a result depends on other samples", "bool", "mixesSamples",
+      (ins), "", [{ return false; }]>,
+    InterfaceMethod<"the operand that is the state of random numbers, one for each element of the batch; "
+      "null without", "::mlir::OpOperand *", "getStateOfSamples", (ins), "", [{ return nullptr; }]>,
+    InterfaceMethod<"for an op whose operands have the batch and whose results have not: build the values "
+      "that the results have for the samples of all ranks, in float32 or wider until they are rounded",
+      "::llvm::LogicalResult", "buildOverRanks",
+      (ins "::mlir::OpBuilder &":$builder, "::llvm::SmallVectorImpl<::mlir::Value> &":$results), "",
+      [{ return ::mlir::failure(); }]>
+  ];
+}
+
 def Mpc_ReferenceOpInterface : OpInterface<"ReferenceOpInterface"> {
   let cppNamespace = "::mpc";
   let description = [{

@@ -45,14 +45,12 @@ LogicalResult MomentsOp::buildVjp(OpBuilder &builder, ValueRange cotangents, Arr
   // Divided in float32: a count above 65504 would be infinite in float16.
   Value count = countElements(builder, loc, x, getAxes());
   auto overCount = [&](Value value, double factor) -> Value {
-    auto narrow = tensorTypeOf(value), wide = narrow.clone(widerOf32(element));
-    if (narrow != wide)
-      value = CastOp::create(builder, loc, wide, value);
+    Type wide = widerOf32(element);
+    value = castElements(builder, loc, value, wide);
     if (factor != 1)
-      value = MultiplyOp::create(builder, loc, value,
-                                 scalarConstant(builder, loc, wide.getElementType(), factor));
+      value = MultiplyOp::create(builder, loc, value, scalarConstant(builder, loc, wide, factor));
     value = DivideOp::create(builder, loc, value, count);
-    return narrow == wide ? value : Value(CastOp::create(builder, loc, narrow, value));
+    return castElements(builder, loc, value, element);
   };
   Value total;
   if (cotangents[1]) {

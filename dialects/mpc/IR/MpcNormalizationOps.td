@@ -8,7 +8,7 @@ include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "dialects/mpc/IR/MpcTensorOps.td"
 
-def Mpc_MomentsOp : Mpc_Op<"moments", [Pure, Mpc_Inferred, Mpc_PreciseOverride, Mpc_Differentiable, Mpc_Referenced]> {
+def Mpc_MomentsOp : Mpc_Op<"moments", [Pure, Mpc_SumsSamples, Mpc_Inferred, Mpc_PreciseOverride, Mpc_Differentiable, Mpc_Referenced]> {
   let summary = "mean and (biased) variance over axes, in float32 or wider inside";
   let description = [{
     `variance = mean((x - mean)^2)`. The derivative does not go through the mean in the variance:
@@ -23,7 +23,7 @@ def Mpc_MomentsOp : Mpc_Op<"moments", [Pure, Mpc_Inferred, Mpc_PreciseOverride, 
   let hasVerifier = 1;
 }
 
-def Mpc_NormalNoiseOp : Mpc_Op<"normal_noise", [Pure, AllTypesMatch<["like", "result"]>, Mpc_Precise, Mpc_Differentiable, Mpc_Referenced]> {
+def Mpc_NormalNoiseOp : Mpc_Op<"normal_noise", [Pure, Mpc_RandomOfSamples, AllTypesMatch<["like", "result"]>, Mpc_Precise, Mpc_Differentiable, Mpc_Referenced]> {
   let summary = "normally distributed numbers in the shape of a tensor";
   let description = [{
     mean + stddev * z with z = sqrt(-2 ln u) cos(2 pi v), u = (w0 >> 8 + 0.5) 2^-24 and
@@ -39,7 +39,7 @@ def Mpc_NormalNoiseOp : Mpc_Op<"normal_noise", [Pure, AllTypesMatch<["like", "re
   let assemblyFormat = "`like` $like `,` $state attr-dict `:` type($like) `,` type($state)";
 }
 
-def Mpc_UniformNoiseOp : Mpc_Op<"uniform_noise", [Pure, AllTypesMatch<["like", "result"]>, Mpc_Precise, Mpc_Differentiable, Mpc_Referenced]> {
+def Mpc_UniformNoiseOp : Mpc_Op<"uniform_noise", [Pure, Mpc_RandomOfSamples, AllTypesMatch<["like", "result"]>, Mpc_Precise, Mpc_Differentiable, Mpc_Referenced]> {
   let summary = "uniformly distributed numbers in the shape of a tensor";
   let description = [{
     low + (high - low) u with u = (w0 >> 8) 2^-24 in [0, 1), of the first word of the Philox generator

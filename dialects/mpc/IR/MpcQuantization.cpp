@@ -140,10 +140,17 @@ LogicalResult UnpackInt4Op::evaluate(ArrayRef<ReferenceTensor> operands,
 
 Value StraightThroughOp::getInferenceValue() { return getValue(); }
 
-LogicalResult StraightThroughOp::buildVjp(OpBuilder &, ValueRange cotangents, ArrayRef<bool> wanted,
+LogicalResult StraightThroughOp::buildVjp(OpBuilder &builder, ValueRange cotangents,
+                                          ArrayRef<bool> wanted,
                                           MutableArrayRef<Value> operandCotangents) {
-  if (wanted[1])
-    operandCotangents[1] = cotangents[0];
+  if (!wanted[1])
+    return success();
+  Value dy = cotangents[0];
+  Type element = elementTypeOf(dy);
+  if (getFinite() && element.isF16())
+    dy = SelectOp::create(builder, getLoc(), IsFiniteOp::create(builder, getLoc(), dy), dy,
+                          scalarConstant(builder, getLoc(), element, 0));
+  operandCotangents[1] = dy;
   return success();
 }
 

@@ -48,11 +48,11 @@ def Mpc_StraightThroughOp : Mpc_Op<"straight_through", [Pure, SameOperandsAndRes
     The result is `value`; the cotangent goes to `surrogate`, of which nothing else is used. Quantized
     layers differentiate as if their kernel were the dequantized one and their input not rounded
     (Keras's custom gradients). When mpc-differentiate has made the backward pass, `value` stands
-    there alone.
+    there alone. With `finite`, what float16 cannot hold of the cotangent is 0: for surrogates without a derivative there.
 
     Example: `%y = mpc.straight_through %rounded, %exact : tensor<?x8xf32>`
   }];
-  let arguments = (ins Mpc_FloatTensor:$value, Mpc_FloatTensor:$surrogate);
+  let arguments = (ins Mpc_FloatTensor:$value, Mpc_FloatTensor:$surrogate, UnitAttr:$finite);
   let results = (outs Mpc_FloatTensor:$result);
   let assemblyFormat = "$value `,` $surrogate attr-dict `:` type($result)";
 }

@@ -40,6 +40,13 @@ LogicalResult DropoutOp::buildVjp(OpBuilder &builder, ValueRange cotangents, Arr
   return success();
 }
 
+int64_t mpc::firstElementOf(const ReferenceTensor &state, ArrayRef<int64_t> shape) {
+  int64_t first = state.size() > 2 ? state.integers[2] : 0;
+  for (int64_t extent : shape.drop_front())
+    first *= extent;
+  return first;
+}
+
 bool mpc::keepsElement(const ReferenceTensor &state, int64_t stream, double rate, int64_t element) {
   const uint64_t seed = state.integers[0];
   const uint32_t word = philox4x32({uint32_t(element), uint32_t(uint64_t(element) >> 32),
@@ -60,9 +67,11 @@ LogicalResult DropoutOp::evaluate(ArrayRef<ReferenceTensor> operands,
   SmallVector<int64_t, 0> elements =
       stridedOffsets(input.shape, broadcastStrides(noise, input.shape));
   double rate = getRate().convertToDouble(), scale = roundTo(input.elementType, 1 / (1 - rate));
+  const bool repeats = getNoiseShape() && getNoiseShape()->front() == 1;
+  const int64_t first = noise.empty() || repeats ? 0 : firstElementOf(state, noise);
   for (auto [i, element] : llvm::enumerate(elements))
-    results[0].set(i,
-                   keepsElement(state, getStream(), rate, element) ? input.floats[i] * scale : 0);
+    results[0].set(
+        i, keepsElement(state, getStream(), rate, first + element) ? input.floats[i] * scale : 0);
   return success();
 }
 
@@ -77,9 +86,11 @@ static void fillWithNoise(ArrayRef<ReferenceTensor> operands, int64_t stream,
   const ReferenceTensor &like = operands[0], &state = operands[1];
   startReference(result, like.elementType, like.shape);
   const uint64_t seed = state.integers[0];
+  const int64_t first = like.shape.empty() ? 0 : firstElementOf(state, like.shape);
   for (int64_t i = 0, count = like.size(); i < count; ++i) {
+    const uint64_t element = uint64_t(first + i);
     auto words = philox4x32(
-        {uint32_t(i), uint32_t(uint64_t(i) >> 32), uint32_t(stream), uint32_t(state.integers[1])},
+        {uint32_t(element), uint32_t(element >> 32), uint32_t(stream), uint32_t(state.integers[1])},
         {uint32_t(seed), uint32_t(seed >> 32)});
     result.set(i, numberOf(words[0], words[1]));
   }

@@ -16,6 +16,9 @@ defvar Mpc_Differentiable = DeclareOpInterfaceMethods<Mpc_DifferentiableOpInterf
 defvar Mpc_CheapDifferentiable = DeclareOpInterfaceMethods<Mpc_DifferentiableOpInterface, ["isCheapToRecompute"]>;
 defvar Mpc_PreciseOverride = DeclareOpInterfaceMethods<Mpc_PrecisionOpInterface, ["getPrecisionClass"]>;
 defvar Mpc_Referenced = DeclareOpInterfaceMethods<Mpc_ReferenceOpInterface>;
+defvar Mpc_SumsSamples = DeclareOpInterfaceMethods<Mpc_BatchOpInterface, ["buildOverRanks"]>;
+defvar Mpc_RandomOfSamples = DeclareOpInterfaceMethods<Mpc_BatchOpInterface, ["getStateOfSamples"]>;
+defvar Mpc_MayMixSamples = DeclareOpInterfaceMethods<Mpc_BatchOpInterface, ["mixesSamples"]>;
 
 def Mpc_ConstantOp : Mpc_Op<"constant", [Pure, ConstantLike, InferTypeOpAdaptor, Mpc_Referenced]> {
   let summary = "a constant tensor";
@@ -42,7 +45,7 @@ def Mpc_ConstantOp : Mpc_Op<"constant", [Pure, ConstantLike, InferTypeOpAdaptor,
   ];
 }
 
-def Mpc_ContractOp : Mpc_Op<"contract", [Pure, Mpc_KnowsEveryStep, DeclareOpInterfaceMethods<Mpc_EpilogueOpInterface>, Mpc_RuntimeCallOpInterface, Mpc_PreciseOverride, Mpc_Differentiable, Mpc_Referenced]> {
+def Mpc_ContractOp : Mpc_Op<"contract", [Pure, Mpc_KnowsEveryStep, Mpc_SumsSamples, DeclareOpInterfaceMethods<Mpc_EpilogueOpInterface>, Mpc_RuntimeCallOpInterface, Mpc_PreciseOverride, Mpc_Differentiable, Mpc_Referenced]> {
   let summary = "sum of products over contracted dimensions (generalised matrix multiplication)";
   let description = [{
     Result dimensions are, in this order, the batch dimensions, the free dimensions of lhs, the free
@@ -84,7 +87,7 @@ def Mpc_ContractOp : Mpc_Op<"contract", [Pure, Mpc_KnowsEveryStep, DeclareOpInte
   }];
 }
 
-def Mpc_ReduceOp : Mpc_Op<"reduce", [Pure, Mpc_Inferred, Mpc_PreciseOverride, Mpc_Differentiable, Mpc_Referenced]> {
+def Mpc_ReduceOp : Mpc_Op<"reduce", [Pure, Mpc_SumsSamples, Mpc_Inferred, Mpc_PreciseOverride, Mpc_Differentiable, Mpc_Referenced]> {
   let summary = "reduction over axes, in float32 or wider inside, rounded once";
   let description = [{
     `sum mean max min` of floating tensors, `sum max min` of integers, `all any` of i1. `mean` divides in the accumulator, before
@@ -108,7 +111,7 @@ def Mpc_ArgMaxOp : Mpc_Op<"argmax", [Pure, Mpc_Inferred, Mpc_Referenced]> {
 }
 
 class Mpc_SoftmaxLikeOp<string mnemonic, string what>
-    : Mpc_Op<mnemonic, [Pure, SameOperandsAndResultType, Mpc_PreciseOverride, Mpc_Differentiable, Mpc_Referenced]> {
+    : Mpc_Op<mnemonic, [Pure, SameOperandsAndResultType, Mpc_MayMixSamples, Mpc_PreciseOverride, Mpc_Differentiable, Mpc_Referenced]> {
   let summary = what;
   let description = "float32 inside, rounded once, as TensorFlow's kernel does.\n\n"
     # "Example: `%p = mpc." # mnemonic # " %x {axis = 1 : i64} : tensor<?x10xf32>`";
@@ -148,7 +151,7 @@ def Mpc_OneHotOp : Mpc_Op<"one_hot", [Pure, Mpc_Referenced]> {
 }
 
 class Mpc_MovementOp<string mnemonic, list<Trait> traits = [], Trait differentiable = Mpc_Differentiable>
-    : Mpc_Op<mnemonic, [Pure, Mpc_Precise, differentiable, Mpc_Referenced, Mpc_ExactOfConstants] # traits>;
+    : Mpc_Op<mnemonic, [Pure, Mpc_MovesElements, Mpc_Precise, differentiable, Mpc_Referenced, Mpc_ExactOfConstants] # traits>;
 
 def Mpc_BroadcastLikeOp : Mpc_MovementOp<"broadcast_like", [Mpc_Inferred], Mpc_CheapDifferentiable> {
   let summary = "repeat to the shape of another tensor";
@@ -223,7 +226,7 @@ def Mpc_PadOp : Mpc_MovementOp<"pad", [Mpc_CheaperThanStack, Mpc_Inferred]> {
   let hasVerifier = 1;
 }
 
-def Mpc_DropoutOp : Mpc_Op<"dropout", [Pure, AllTypesMatch<["input", "result"]>, Mpc_Precise,
+def Mpc_DropoutOp : Mpc_Op<"dropout", [Pure, Mpc_RandomOfSamples, AllTypesMatch<["input", "result"]>, Mpc_Precise,
     DeclareOpInterfaceMethods<Mpc_TrainingOnlyOpInterface>, Mpc_Differentiable, Mpc_Referenced]> {
   let summary = "keep each element with probability 1 - rate and scale by 1 / (1 - rate)";
   let description = [{
@@ -233,7 +236,8 @@ def Mpc_DropoutOp : Mpc_Op<"dropout", [Pure, AllTypesMatch<["input", "result"]>,
     batch, as in Keras). An element is kept iff `(word >> 8) * 2^-24 >= rate`, `word` being the first
     of the four output words; equivalently `word >> 8 >= ceil(rate * 2^24)`. Kept elements are
     multiplied by `1 / (1 - rate)` rounded to the element type, others become 0 whatever they were.
-    The mask depends on nothing else, so forward and backward recompute the same one.
+    The mask depends on nothing else, so forward and backward recompute the same one. A third element of `state` is the
+    number of the first sample: ranks that have parts of a batch count its elements as one process would.
     mpc-differentiate drops the op from inference functions.
 
     Example: `%y = mpc.dropout %x, %state {rate = 0.5 : f64, stream = 3 : i64} : tensor<?x8xf32>, tensor<2xi64>`

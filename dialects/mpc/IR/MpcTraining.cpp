@@ -42,11 +42,25 @@ LogicalResult OptimizerStepOp::verify() {
   return success();
 }
 
-static Value castElements(OpBuilder &builder, Location loc, Value value, Type element) {
-  auto type = tensorTypeOf(value);
-  return type.getElementType() == element
-             ? value
-             : Value(CastOp::create(builder, loc, type.clone(element), value));
+LogicalResult AllReduceOp::verify() {
+  const ReduceKind kind = getKind();
+  if (kind != ReduceKind::Sum && kind != ReduceKind::Max && kind != ReduceKind::Min)
+    return emitOpError() << "ranks reduce by sum, max or min, not " << stringifyReduceKind(kind);
+  if (getBefore() && kind != ReduceKind::Sum)
+    return emitOpError() << "has no " << stringifyReduceKind(kind) << " of the ranks before";
+  if (!tensorTypeOf(getInput()).hasStaticShape())
+    return emitOpError() << "reduces what ranks have in one shape, not the samples of a batch";
+  return success();
+}
+
+LogicalResult AllReduceOp::evaluate(ArrayRef<ReferenceTensor> operands,
+                                    MutableArrayRef<ReferenceTensor> results) {
+  results[0] = operands[0]; // of one rank
+  if (!getBefore())
+    return success();
+  for (int64_t i = 0, count = results[0].size(); i < count; ++i)
+    results[0].set(i, 0);
+  return success();
 }
 
 Value mpc::decayWeight(OpBuilder &builder, Location loc, Value variable, FloatAttr decay,

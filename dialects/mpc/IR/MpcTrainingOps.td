@@ -62,6 +62,21 @@ def Mpc_AllFiniteOp : Mpc_Op<"all_finite", [Pure, Mpc_TrainingReferenced]> {
   let hasCanonicalizeMethod = 1;
 }
 
+def Mpc_AllReduceOp : Mpc_Op<"all_reduce", [Pure, SameOperandsAndResultType, Mpc_TrainingReferenced]> {
+  let summary = "sum, maximum or minimum of what each rank of a job has";
+  let description = [{
+    Every rank gets the same bytes. The sum is a fixed tree over the ranks in order, in the element type: float32 at least.
+    On one rank the value is the operand. With `before` it is the sum of what the ranks before this one have: 0 on the first
+    one. mpc-distribute makes these ops.
+
+    Example: `%g = mpc.all_reduce sum %part : tensor<784x64xf32>`
+  }];
+  let arguments = (ins Mpc_ReduceKindAttr:$kind, RankedTensorOf<[F32, F64, I32, I64]>:$input, UnitAttr:$before);
+  let results = (outs RankedTensorOf<[F32, F64, I32, I64]>:$result);
+  let assemblyFormat = "$kind $input attr-dict `:` type($input)";
+  let hasVerifier = 1;
+}
+
 def Mpc_OptimizerStepOp : Mpc_Op<"optimizer_step", [Pure, AttrSizedOperandSegments, Mpc_TrainingReferenced]> {
   let summary = "new value of one variable and of its slots";
   let description = [{

@@ -21,6 +21,21 @@ struct Expression {
   Value sub(double a, Value b) { return SubtractOp::create(builder, loc, constant(a), b); }
   Value add(double a, Value b) { return AddOp::create(builder, loc, constant(a), b); }
   Value div(Value a, Value b) { return DivideOp::create(builder, loc, a, b); }
+
+  /// 0 where dy is, whatever the derivative: as TensorFlow's gradients of roots, so that those of
+  /// places that a choice leaves out stay out.
+  Value unlessZero(Value dy, Value product) {
+    Value isZero = CompareOp::create(builder, loc, ComparePredicate::EQ, dy, constant(0));
+    return SelectOp::create(builder, loc, isZero, constant(0), product);
+  }
+  /// dy times -y^3 / 2, in float32 or wider: the cube of a result that 16 bits hold may leave them.
+  Value rsqrt(Value dy, Value y) {
+    Expression wide{builder, loc, widerOf32(element)};
+    Value wideDy = castElements(builder, loc, dy, wide.element);
+    y = castElements(builder, loc, y, wide.element);
+    Value slope = wide.mul(wide.mul(wideDy, -0.5), wide.mul(y, wide.mul(y, y)));
+    return unlessZero(dy, castElements(builder, loc, slope, element));
+  }
 };
 } // namespace
 
@@ -100,11 +115,12 @@ MPC_UNARY(Expm1Op, math::ExpM1Op::create(b, loc, x), std::expm1(x),
           e.mul(dy, ExpOp::create(builder, e.loc, x)))
 MPC_UNARY(LogOp, math::LogOp::create(b, loc, x), std::log(x), e.div(dy, x))
 MPC_UNARY(Log1pOp, math::Log1pOp::create(b, loc, x), std::log1p(x), e.div(dy, e.add(1, x)))
-MPC_UNARY(SqrtOp, math::SqrtOp::create(b, loc, x), std::sqrt(x), e.div(e.mul(dy, 0.5), y))
+MPC_UNARY(SqrtOp, math::SqrtOp::create(b, loc, x), std::sqrt(x),
+          e.unlessZero(dy, e.div(e.mul(dy, 0.5), y)))
 MPC_UNARY(RsqrtOp,
           arith::DivFOp::create(b, loc, floatConstant(b, loc, x.getType(), 1),
                                 math::SqrtOp::create(b, loc, x)),
-          1 / std::sqrt(x), e.mul(e.mul(dy, -0.5), e.mul(y, e.mul(y, y))))
+          1 / std::sqrt(x), e.rsqrt(dy, y))
 MPC_UNARY(CosOp, math::CosOp::create(b, loc, x), std::cos(x),
           NegateOp::create(builder, e.loc, e.mul(dy, SinOp::create(builder, e.loc, x))))
 MPC_UNARY(SinOp, math::SinOp::create(b, loc, x), std::sin(x),

@@ -86,11 +86,12 @@ def Mpc_ConvolutionInputGradientOp : Mpc_ConvolutionLikeOp<"convolution_input_gr
                    "const ::mpc::ConvolutionWindow &":$window)>];
 }
 
-def Mpc_ConvolutionFilterGradientOp : Mpc_ConvolutionLikeOp<"convolution_filter_gradient"> {
+def Mpc_ConvolutionFilterGradientOp : Mpc_ConvolutionLikeOp<"convolution_filter_gradient", [Mpc_SumsSamples]> {
   let summary = "adjoint of a convolution with respect to its filter";
   let description = [{
     For `y = mpc.convolution(input, filter)` with the same window, the linear map that takes the
-    cotangent of y to that of the filter, summed over the batch.
+    cotangent of y to that of the filter, summed over the batch. Of 16-bit operands the result may be
+    float32: the sums as they are.
 
     Example:
     ```mlir

@@ -58,6 +58,9 @@ inline constexpr uint64_t kStepKey = 0x9E3779B97F4A7C15;
 /// Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
 std::array<uint32_t, 4> philox4x32(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key);
 
+/// The row-major index that the first element of a tensor of samples of this shape has: 0 unless
+/// `state` says the number of the first sample.
+int64_t firstElementOf(const ReferenceTensor &state, llvm::ArrayRef<int64_t> shape);
 /// Whether mpc.dropout keeps the element of this row-major index; `state` is seed and counter.
 bool keepsElement(const ReferenceTensor &state, int64_t stream, double rate, int64_t element);
 

@@ -10,6 +10,16 @@ using namespace mlir;
 using namespace mlir::bufferization;
 using namespace mpc::mpcrt;
 
+static Value allocateLike(OpBuilder &builder, Location loc, Value buffer) {
+  auto type = cast<MemRefType>(buffer.getType());
+  SmallVector<Value> extents;
+  for (int64_t dim = 0; dim < type.getRank(); ++dim)
+    if (type.isDynamicDim(dim))
+      extents.push_back(memref::DimOp::create(builder, loc, buffer, dim));
+  return memref::AllocOp::create(builder, loc,
+                                 MemRefType::get(type.getShape(), type.getElementType()), extents);
+}
+
 namespace {
 template <typename Op>
 struct ServiceCallBufferization
@@ -69,14 +79,40 @@ private:
     return !cast<DestinationStyleOpInterface>(op).isDpsInit(&operand) ||
            cast<BufferizedCallOpInterface>(op).readsInit(operand);
   }
-  static Value allocateLike(OpBuilder &builder, Location loc, Value buffer) {
-    auto type = cast<MemRefType>(buffer.getType());
-    SmallVector<Value> extents;
-    for (int64_t dim = 0; dim < type.getRank(); ++dim)
-      if (type.isDynamicDim(dim))
-        extents.push_back(memref::DimOp::create(builder, loc, buffer, dim));
-    return memref::AllocOp::create(
-        builder, loc, MemRefType::get(type.getShape(), type.getElementType()), extents);
+};
+
+/// Reads its operands and writes none of them.
+struct TraceBufferization
+    : public BufferizableOpInterface::ExternalModel<TraceBufferization, TraceOp> {
+  bool bufferizesToMemoryRead(Operation *, OpOperand &, const AnalysisState &) const {
+    return true;
+  }
+  bool bufferizesToMemoryWrite(Operation *, OpOperand &, const AnalysisState &) const {
+    return false;
+  }
+  AliasingValueList getAliasingValues(Operation *, OpOperand &, const AnalysisState &) const {
+    return {};
+  }
+
+  LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
+                          const BufferizationOptions &options, BufferizationState &state) const {
+    if (isa<MemRefType>(op->getOperand(0).getType()))
+      return success();
+    SmallVector<Value> buffers;
+    for (Value operand : op->getOperands()) {
+      FailureOr<Value> buffer = getBuffer(rewriter, operand, options, state);
+      if (failed(buffer))
+        return failure();
+      buffers.push_back(*buffer);
+      if (mpc::mpcrt::detail::isDense(cast<MemRefType>(buffer->getType()), /*isInit=*/false))
+        continue;
+      buffers.back() = allocateLike(rewriter, op->getLoc(), *buffer);
+      memref::CopyOp::create(rewriter, op->getLoc(), *buffer, buffers.back());
+    }
+    OperationState onBuffers(op->getLoc(), op->getName(), buffers, TypeRange(), op->getAttrs());
+    rewriter.create(onBuffers);
+    rewriter.eraseOp(op);
+    return success();
   }
 };
 
@@ -115,6 +151,8 @@ void mpc::mpcrt::registerBufferizableOpInterfaceExternalModels(DialectRegistry &
     ConvolveOp::attachInterface<ServiceCallBufferization<ConvolveOp>>(*context);
     AttendOp::attachInterface<ServiceCallBufferization<AttendOp>>(*context);
     AttendGradientOp::attachInterface<ServiceCallBufferization<AttendGradientOp>>(*context);
+    TraceOp::attachInterface<TraceBufferization>(*context);
+    AllReduceOp::attachInterface<ServiceCallBufferization<AllReduceOp>>(*context);
     ConcatenateOp::attachInterface<StridedBufferization<ConcatenateOp>>(*context);
     ScatterAddOp::attachInterface<StridedBufferization<ScatterAddOp>>(*context);
   });

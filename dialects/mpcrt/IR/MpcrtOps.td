@@ -5,8 +5,10 @@
 #define MPCRT_OPS
 
 include "dialects/mpc/IR/MpcEnums.td"
+include "dialects/mpc/IR/MpcTraceProperties.td"
 include "dialects/mpcrt/IR/MpcrtBase.td"
 include "dialects/mpcrt/IR/MpcrtInterfaces.td"
+include "dialects/mpcrt/IR/MpcrtRankOps.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/DestinationStyleOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
@@ -311,6 +313,21 @@ def Mpcrt_ConcatenateOp : Mpcrt_Op<"concatenate", [DestinationStyleOpInterface, 
   let extraClassDeclaration = [{
     ::mlir::MutableOperandRange getDpsInitsMutable() { return getOutMutable(); }
   }];
+}
+
+def Mpcrt_TraceOp : Mpcrt_Op<"trace", [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "report a value's statistics to the runtime";
+  let description = [{
+    mpc.trace, of tensors or dense buffers (services->trace).
+
+    Example: `mpcrt.trace forward 3 "cast" of "dense" (%y before %x) from [2] : memref<?x8xf16>, memref<?x8xf32>`
+  }];
+  let arguments = !con((ins Mpcrt_FloatShaped:$value, Optional<Mpcrt_FloatShaped>:$before), Mpc_TraceProperties);
+  let assemblyFormat = [{
+    $direction $slot $op `of` $layer `(` $value (`before` $before^)? `)` (`from` $sources^)? (`scaled` $scaled^)?
+    attr-dict `:` type($value) (`,` type($before)^)?
+  }];
+  let hasVerifier = 1;
 }
 
 def Mpcrt_LaunchOp : Mpcrt_Op<"launch", [DeclareOpInterfaceMethods<SymbolUserOpInterface>,

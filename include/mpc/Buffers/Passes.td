@@ -72,6 +72,22 @@ def Bufferize : Pass<"mpc-bufferize", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::bufferization::BufferizationDialect", "::mlir::memref::MemRefDialect"];
 }
 
+def OverlapReductions : PhasePass<"mpc-overlap-reductions", "Buffers"> {
+  let summary = "reduce over ranks in buckets, while the rank goes on computing";
+  let description = [{
+    Each mpcrt.all_reduce gets a `bucket`: neighbours of one type whose arrays together have at most `bucket-bytes`, and
+    none of which is needed before the last one is there, which sends them all (`ends_bucket`). mpcrt.wait_for_ranks of
+    every array stands in front of the first op that touches one of them, or at the end.
+
+    Precondition: buffers, after the groups of rows, whose ops stay, and before mpc-plan-memory, which then keeps an array's
+    memory until it has been waited for. A second run changes nothing.
+
+    Remark: `mpc-distribute` / `buckets`.
+  }];
+  let options = [Option<"bucketBytes", "bucket-bytes", "int64_t", "4194304", "largest message of several arrays">];
+  let dependentDialects = ["::mpc::mpcrt::MpcrtDialect"];
+}
+
 def LowerConcatenations : PhasePass<"mpc-lower-concatenations", "Buffers"> {
   let summary = "compute parts where their concatenation has them, and copy the others";
   let description = [{

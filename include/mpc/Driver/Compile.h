@@ -12,6 +12,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 namespace mpc {
@@ -20,11 +21,18 @@ enum class Mode { Auto, Train, Infer };
 /// Each but Json prints what the one before it does, and more.
 enum class Explain { Off, Layers, Ops, Passes, Json };
 
+/// The hazards of precision (docs/lint.md) that are told, as `--lint` asks for it.
+struct LintChoice {
+  bool isOn = false;              ///< else those alone that are told always
+  bool isError = false;           ///< a finding ends the compilation
+  std::set<std::string> silenced; ///< names of rules
+};
+
 /// The options of mpcc (docs/tools.md), checked for spelling but not for meaning.
 struct CompileOptions {
   std::string model;
-  std::string outputDirectory; // empty: NAME.mpc
-  std::string name;            // empty: the file's stem as a C identifier
+  std::string output; // a folder, or the file of an archive; empty: NAME.mpc
+  std::string name;   // empty: the file's stem as a C identifier
   PipelineOptions pipeline;
   Mode mode = Mode::Auto;
   /// Keras names or JSON files that replace parts of the file's compile config.
@@ -45,9 +53,14 @@ struct CompileOptions {
   std::optional<CudaTarget> cuda;
   /// `--emit=cuda`: print the kernels instead of writing a library.
   bool emitCuda = false;
+  /// `--emit=archive`: all in one file.
+  bool emitArchive = false;
+  /// `--link=static`: a library for programs that have the model in them.
+  bool linkStatic = false;
   std::string compilerVersion;
   std::optional<Phase> compileTo, compileFrom;
   Explain explain = Explain::Off;
+  LintChoice lint;
   bool embedWeights = false;
   bool quiet = false, verbose = false;
   bool color = false;

@@ -9,7 +9,8 @@
 namespace mpc {
 
 /// tensors to buffers: docs/pipeline.md, phase 8. On a module.
-void buildBuffersPipeline(mlir::OpPassManager &manager, Device device = Device::cpu);
+void buildBuffersPipeline(mlir::OpPassManager &manager, Device device = Device::cpu,
+                          int64_t bucketBytes = 4 << 20);
 
 /// buffers to kernels: phase 9. On CUDA, with memory of its own, entries touch no buffer.
 void buildKernelsPipeline(mlir::OpPassManager &manager, Device device = Device::cpu);

@@ -27,6 +27,12 @@ struct PipelineOptions {
   /// `--bias-gradients=products`: sums of gradients of biases by the products that make the
   /// gradients of the weights; on the CPU always.
   bool biasGradientsInProducts = false;
+  /// `--numerics`: entries that report their values.
+  bool numerics = false;
+  /// `--distributed`: entries reduce over the ranks of a job.
+  bool distributed = false;
+  /// `--bucket-bytes=`: the largest message of several gradients.
+  int64_t bucketBytes = 4 << 20;
   bool isOnDevice() const { return device == Device::cuda; }
 };
 

@@ -21,6 +21,9 @@ struct CompileConfig {
   TrainingRules rules; ///< those of the file
   /// model.add_loss gave the model a loss, so that it trains without another.
   bool hasOwnLoss = false;
+  /// Nobody asked for training: a loss of the file that Keras cannot train with is left out with a
+  /// warning, and the model predicts.
+  bool mayOnlyPredict = false;
   /// Where options give these parts, in place of the model's own: the file that an option names, or
   /// the option ("--loss=mse"); else empty.
   std::string optimizerPlace, lossPlace, metricsPlace;

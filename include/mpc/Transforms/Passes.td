@@ -204,6 +204,23 @@ def FormGelu : PhasePass<"mpc-form-gelu", "Casts"> {
   }];
 }
 
+// ---- scaling ----
+
+def Distribute : PhasePass<"mpc-distribute", "Scaling"> {
+  let summary = "reduce over the ranks of a job what one value of all samples is";
+  let description = [{
+    For `mpcc --distributed`: the batch of a call is the samples of one rank. Ops of entries that take the batch and give
+    a result without it (losses, counts, gradients of weights, statistics) get an `mpc.all_reduce` behind what they
+    compute of the rank's samples, in float32 or wider; means divide by the number of all samples. A rounding to 16 bits
+    comes after that. What is computed for each sample stays as it is.
+
+    An op that lets samples meet in another way is an error that names its layer. A second run changes nothing.
+
+    Remark: `mpc-distribute` / `distributed`.
+  }];
+  let dependentDialects = ["::mpc::MpcDialect"];
+}
+
 // ---- fusion ----
 
 def ShadowWeights : PhasePass<"mpc-shadow-weights", "Scaling"> {

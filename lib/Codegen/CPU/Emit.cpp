@@ -7,6 +7,7 @@
 #include "lib/Codegen/CPU/ObjectFile.h"
 #include "lib/Codegen/CPU/TableBuilder.h"
 #include "lib/Codegen/CUDA/CudaProgram.h"
+#include "lib/Target/Archive.h"
 #include "lib/Target/Artifacts.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
@@ -22,6 +23,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
+#include <array>
 #include <future>
 
 using namespace mlir;
@@ -122,7 +124,8 @@ buildLibrary(ModuleOp module, ModuleTables &tables, const EmitOptions &options,
   if (!object)
     return object.takeError();
   objects->push_back({"tables", std::move(*object)});
-  return linkSharedLibrary(*objects, options.name);
+  return options.isStatic ? linkStaticLibrary(*objects, options.name)
+                          : linkSharedLibrary(*objects, options.name);
 }
 
 namespace {
@@ -131,7 +134,7 @@ struct WrittenWeights {
 };
 } // namespace
 
-/// Into NAME.safetensors, or for the library.
+/// Into NAME.safetensors, or for the library; into an archive they go later.
 static llvm::Expected<WrittenWeights> writeWeights(const WeightStore &weights,
                                                    const EmitOptions &options, AtomicFiles &files) {
   WrittenWeights written;
@@ -145,6 +148,9 @@ static llvm::Expected<WrittenWeights> writeWeights(const WeightStore &weights,
   if (options.embedWeights) {
     llvm::raw_string_ostream stream(written.embedded);
     print(stream);
+  } else if (options.isArchive) {
+    llvm::raw_null_ostream nowhere;
+    print(nowhere);
   } else if (llvm::Error error = files.add(options.name + ".safetensors", print)) {
     return error;
   }
@@ -155,26 +161,81 @@ static llvm::Expected<WrittenWeights> writeWeights(const WeightStore &weights,
 /// example.c has no model's name: another model's in the folder stays, as does a program of the
 /// user's.
 static bool mayReplaceExample(const EmitOptions &options) {
-  llvm::SmallString<128> path(options.outputDirectory);
+  llvm::SmallString<128> path(options.output);
   llvm::sys::path::append(path, "example.c");
   if (!llvm::sys::fs::is_regular_file(path))
     return true; // a folder is an error when it is to be replaced
   auto text = llvm::MemoryBuffer::getFile(path);
-  return text && (*text)->getBuffer().starts_with(toExampleHead(options.name));
+  return text && llvm::any_of(std::array{false, true}, [&](bool isStatic) {
+           return (*text)->getBuffer().starts_with(toExampleHead(options.name, isStatic));
+         });
 }
 
-llvm::SmallVector<std::string> mpc::listOutputs(llvm::StringRef name, bool embedWeights) {
+/// Names and contents of what is written beside the weights.
+static std::vector<std::pair<std::string, std::string>>
+toTexts(const ModuleTables &tables, const EmitOptions &options, std::string library) {
+  const std::string &name = options.name;
+  std::vector<std::pair<std::string, std::string>> texts = {
+      {libraryName(name, options.isStatic), std::move(library)},
+      {name + ".h", toHeader(tables)},
+      {name + ".json", toManifest(tables)}};
+  if (!options.isArchive) {
+    texts.emplace_back(name + "Config.cmake", toCMakeConfig(tables, options.isStatic));
+    texts.emplace_back("example.c", toExample(tables, options.isStatic));
+  }
+  return texts;
+}
+
+/// All texts and the weights as one file.
+static llvm::Error addArchive(AtomicFiles &files, const EmitOptions &options,
+                              const WeightStore &weights,
+                              llvm::ArrayRef<std::pair<std::string, std::string>> texts) {
+  std::vector<ArchiveMember> members;
+  for (const auto &[file, text] : texts)
+    members.push_back({file, [&text = text](auto take) { take(text); }, false});
+  if (!options.embedWeights)
+    members.push_back({options.name + ".safetensors",
+                       [&](auto take) { forSafetensors(weights, take); }, /*isMapped=*/true});
+  return files.add(llvm::sys::path::filename(options.output),
+                   [&](llvm::raw_ostream &stream) { writeArchive(members, stream); });
+}
+
+/// A folder of texts; the weights are there already.
+static llvm::Error addTexts(AtomicFiles &files, const EmitOptions &options,
+                            llvm::ArrayRef<std::pair<std::string, std::string>> texts) {
+  for (const auto &[file, text] : texts)
+    if (file == "example.c" && !mayReplaceExample(options))
+      continue;
+    else if (llvm::Error error = files.add(file, text))
+      return error;
+  return llvm::Error::success();
+}
+
+/// Where the files go: the folder, or that of the archive.
+static std::string outputFolder(const EmitOptions &options) {
+  if (!options.isArchive)
+    return options.output;
+  StringRef folder = llvm::sys::path::parent_path(options.output);
+  return folder.empty() ? "." : folder.str();
+}
+
+std::string mpc::libraryName(llvm::StringRef name, bool isStatic) {
+  return ("lib" + name + (isStatic ? ".a" : ".so")).str();
+}
+
+llvm::SmallVector<std::string> mpc::listOutputs(const EmitOptions &options) {
+  llvm::StringRef name = options.name;
   llvm::SmallVector<std::string> files;
   for (llvm::StringRef suffix : {".h", ".json", "Config.cmake", ".safetensors"})
-    if (!embedWeights || suffix != ".safetensors")
+    if (!options.embedWeights || suffix != ".safetensors")
       files.push_back((name + suffix).str());
-  files.push_back(("lib" + name + ".so").str());
+  files.push_back(libraryName(name, options.isStatic));
   return files;
 }
 
 llvm::Error mpc::emitModule(ModuleOp module, const WeightStore &weights,
                             const EmitOptions &options) {
-  AtomicFiles files(options.outputDirectory);
+  AtomicFiles files(outputFolder(options));
   // On another thread: what the guide's weights take is a third of everything else.
   auto written = std::async([&] { return writeWeights(weights, options, files); });
   llvm::scope_exit dropUnused([&] {
@@ -222,17 +283,9 @@ llvm::Error mpc::emitModule(ModuleOp module, const WeightStore &weights,
                               });
   if (!library)
     return library.takeError();
-  const std::string &name = options.name;
-  const std::pair<std::string, std::string> texts[] = {
-      {"lib" + name + ".so", std::move(*library)},
-      {name + ".h", toHeader(*tables)},
-      {name + ".json", toManifest(*tables)},
-      {name + "Config.cmake", toCMakeConfig(*tables)},
-      {"example.c", toExample(*tables)}};
-  for (const auto &[file, text] : texts)
-    if (file == "example.c" && !mayReplaceExample(options))
-      continue;
-    else if (llvm::Error error = files.add(file, text))
-      return error;
+  const auto texts = toTexts(*tables, options, std::move(*library));
+  if (llvm::Error error = options.isArchive ? addArchive(files, options, weights, texts)
+                                            : addTexts(files, options, texts))
+    return error;
   return files.commit();
 }

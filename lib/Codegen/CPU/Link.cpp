@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Runs lld. A library has no start files: nothing but our code goes into it.
+// Runs lld. A library has no start files: nothing but our code goes into it. A static one is a
+// single object that shows one symbol.
 #include "lib/Codegen/CPU/ObjectFile.h"
 #include "mpc-rt/seal.h"
 #include "mpc/Support/InternalError.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/BinaryFormat/ELF.h"
+#include "llvm/ObjCopy/CommonConfig.h"
+#include "llvm/ObjCopy/ELF/ELFConfig.h"
+#include "llvm/ObjCopy/ELF/ELFObjcopy.h"
 #include "llvm/Object/ArchiveWriter.h"
+#include "llvm/Object/ELFObjectFile.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
@@ -134,8 +139,10 @@ toArchive(llvm::ArrayRef<ObjectFile> objects) {
                                     /*Thin=*/false);
 }
 
-llvm::Expected<std::string> mpc::linkSharedLibrary(llvm::ArrayRef<ObjectFile> objects,
-                                                   StringRef name) {
+/// Runs lld on all objects with these options; `libraries` come behind the objects.
+static llvm::Expected<std::string> runLinker(llvm::ArrayRef<ObjectFile> objects,
+                                             llvm::ArrayRef<StringRef> options,
+                                             llvm::ArrayRef<StringRef> libraries) {
   auto linker = findLinker();
   if (!linker)
     return linker.takeError();
@@ -149,28 +156,12 @@ llvm::Expected<std::string> mpc::linkSharedLibrary(llvm::ArrayRef<ObjectFile> ob
       return error;
   if (llvm::Error error = input.write((*archive)->getBuffer()))
     return error;
-  std::string soname = "-soname=lib" + name.str() + ".so";
-  std::vector<StringRef> arguments = {*linker,
-                                      "-shared",
-                                      "--no-undefined",
-                                      "--as-needed",
-                                      "--build-id=none",
-                                      "--hash-style=gnu",
-                                      "--gc-sections",
-                                      "-z",
-                                      "relro",
-                                      "-z",
-                                      "now",
-                                      "-z",
-                                      "noexecstack",
-                                      soname};
-  std::string stubs = "-L" + besideProgram("");
-  if (stubs != "-L")
-    arguments.push_back(stubs);
-  llvm::append_range(arguments, std::initializer_list<StringRef>{
-                                    "-L/lib/x86_64-linux-gnu", "-L/usr/lib/x86_64-linux-gnu", "-o",
-                                    "-", "--whole-archive", input.name(), "--no-whole-archive",
-                                    "-l:libm.so.6", "-l:libc.so.6"});
+  std::vector<StringRef> arguments = {*linker};
+  llvm::append_range(arguments, options);
+  llvm::append_range(arguments, std::initializer_list<StringRef>{"-z", "noexecstack", "-o", "-",
+                                                                 "--whole-archive", input.name(),
+                                                                 "--no-whole-archive"});
+  llvm::append_range(arguments, libraries);
   std::string message;
   std::optional<StringRef> redirects[] = {std::nullopt, output.name(), log.name()};
   int status = llvm::sys::ExecuteAndWait(*linker, arguments, std::nullopt, redirects,
@@ -179,9 +170,72 @@ llvm::Expected<std::string> mpc::linkSharedLibrary(llvm::ArrayRef<ObjectFile> ob
     return llvm::createStringError(llvm::inconvertibleErrorCode(),
                                    *linker + " failed (" + std::to_string(status) + "): " +
                                        message + log.read() + (status == -2 ? endedBySignal : ""));
-  std::string library = output.read();
-  if (!isWhole(library))
+  std::string linked = output.read();
+  if (!isWhole(linked))
     return output.failure("the linker's output there is cut off");
-  appendSeal(library);
+  return linked;
+}
+
+llvm::Expected<std::string> mpc::linkSharedLibrary(llvm::ArrayRef<ObjectFile> objects,
+                                                   StringRef name) {
+  const std::string soname = "-soname=lib" + name.str() + ".so";
+  const std::string stubs = "-L" + besideProgram("");
+  std::vector<StringRef> options = {"-shared",
+                                    "--no-undefined",
+                                    "--as-needed",
+                                    "--build-id=none",
+                                    "--hash-style=gnu",
+                                    "--gc-sections",
+                                    "-z",
+                                    "relro",
+                                    "-z",
+                                    "now",
+                                    soname};
+  if (stubs != "-L")
+    options.push_back(stubs);
+  llvm::append_range(options, std::initializer_list<StringRef>{"-L/lib/x86_64-linux-gnu",
+                                                               "-L/usr/lib/x86_64-linux-gnu"});
+  auto library = runLinker(objects, options, {"-l:libm.so.6", "-l:libc.so.6"});
+  if (library)
+    appendSeal(*library);
   return library;
+}
+
+/// All other symbols become local, so that models of one program do not meet.
+static llvm::Expected<std::string> keepOneSymbol(StringRef object, StringRef symbol) {
+  auto file = llvm::object::ObjectFile::createELFObjectFile({object, "object"});
+  if (!file)
+    return internalError("an object cannot be read: " + llvm::toString(file.takeError()));
+  llvm::objcopy::CommonConfig config;
+  auto pattern = llvm::objcopy::NameOrPattern::create(symbol, llvm::objcopy::MatchStyle::Literal,
+                                                      [](llvm::Error error) { return error; });
+  if (!pattern)
+    return pattern.takeError();
+  if (llvm::Error error = config.SymbolsToKeepGlobal.addMatcher(std::move(pattern)))
+    return error;
+  llvm::SmallString<0> result;
+  llvm::raw_svector_ostream stream(result);
+  if (llvm::Error error = llvm::objcopy::elf::executeObjcopyOnBinary(
+          config, llvm::objcopy::ELFConfig(), llvm::cast<llvm::object::ELFObjectFileBase>(**file),
+          stream))
+    return internalError("symbols cannot be hidden: " + llvm::toString(std::move(error)));
+  return result.str().str();
+}
+
+llvm::Expected<std::string> mpc::linkStaticLibrary(llvm::ArrayRef<ObjectFile> objects,
+                                                   StringRef name) {
+  auto linked = runLinker(objects, {"-r"}, {});
+  if (!linked)
+    return linked.takeError();
+  auto object = keepOneSymbol(*linked, (name + "_executable_query").str());
+  if (!object)
+    return object.takeError();
+  const std::string member = name.str() + ".o";
+  auto archive = llvm::writeArchiveToBuffer(
+      {llvm::NewArchiveMember(llvm::MemoryBufferRef(*object, member))},
+      llvm::SymtabWritingMode::NormalSymtab, llvm::object::Archive::K_GNU, /*Deterministic=*/true,
+      /*Thin=*/false);
+  if (!archive)
+    return internalError("the object goes into no archive: " + llvm::toString(archive.takeError()));
+  return (*archive)->getBuffer().str();
 }

@@ -46,6 +46,11 @@ private:
 llvm::Expected<std::string> linkSharedLibrary(llvm::ArrayRef<ObjectFile> objects,
                                               llvm::StringRef name);
 
+/// The same as libNAME.a, for programs that have the model in them. Its only global symbol is
+/// NAME_executable_query.
+llvm::Expected<std::string> linkStaticLibrary(llvm::ArrayRef<ObjectFile> objects,
+                                              llvm::StringRef name);
+
 } // namespace mpc
 
 #endif // MPC_LIB_CODEGEN_CPU_OBJECTFILE_H

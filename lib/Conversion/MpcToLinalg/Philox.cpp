@@ -35,7 +35,7 @@ std::array<Value, 4> Philox::words(std::array<Value, 4> c, std::array<Value, 2> 
 }
 
 Value mpc::elementIndex(OpBuilder &builder, Location loc, ArrayRef<int64_t> shape,
-                        ArrayRef<int64_t> noise) {
+                        ArrayRef<int64_t> noise, Value firstSample) {
   Value index = arith::ConstantOp::create(builder, loc, builder.getIndexAttr(0));
   for (auto [d, extent] : llvm::enumerate(shape)) {
     bool repeats = !noise.empty() && noise[d] == 1;
@@ -47,6 +47,10 @@ Value mpc::elementIndex(OpBuilder &builder, Location loc, ArrayRef<int64_t> shap
       index = arith::MulIOp::create(builder, loc, index, stride);
     }
     index = arith::AddIOp::create(builder, loc, index, linalg::IndexOp::create(builder, loc, d));
+    if (d == 0 && firstSample)
+      index = arith::AddIOp::create(
+          builder, loc, index,
+          arith::IndexCastOp::create(builder, loc, builder.getIndexType(), firstSample));
   }
   return arith::IndexCastUIOp::create(builder, loc, builder.getI64Type(), index);
 }

@@ -27,9 +27,11 @@ struct Philox {
 };
 
 /// Row-major index, as i64, of an element in the noise's shape, where extents of 1 repeat. `shape`
-/// is that of the loops; an empty `noise` is the same.
+/// is that of the loops; an empty `noise` is the same. `firstSample` (i64; null: 0) is the number
+/// of the first one.
 mlir::Value elementIndex(mlir::OpBuilder &builder, mlir::Location loc,
-                         llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> noise);
+                         llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> noise,
+                         mlir::Value firstSample = {});
 
 /// Where mpc.dropout keeps elements of the type of `empty`, a tensor of i1 without contents whose
 /// first extent alone may be dynamic.

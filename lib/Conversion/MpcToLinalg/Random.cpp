@@ -30,17 +30,33 @@ static AffineMap pickWord(MLIRContext *context, unsigned rank, int64_t word) {
   return AffineMap::get(rank, 0, getAffineConstantExpr(word, context));
 }
 
+namespace {
+/// The words of a state as operands of a body that computes one element.
+struct StateWords {
+  StateWords(Value state, unsigned rank)
+      : words(std::min<int64_t>(tensorTypeOf(state).getDimSize(0), 3), state) {
+    for (size_t word = 0; word != words.size(); ++word)
+      maps.push_back(pickWord(state.getContext(), rank, word));
+  }
+  /// The number of the first sample, among the body's scalars for these words; null: 0.
+  static Value firstSample(ValueRange scalars) { return scalars.size() > 2 ? scalars[2] : Value(); }
+
+  SmallVector<Value> words;
+  SmallVector<AffineMap> maps;
+};
+} // namespace
+
 Value mpc::buildKeptElements(OpBuilder &builder, Location loc, Value empty, Value state,
                              int64_t stream, double rate) {
-  MLIRContext *context = builder.getContext();
   auto type = cast<RankedTensorType>(empty.getType());
-  return buildReduction(builder, loc, {state, state}, empty,
-                        {pickWord(context, type.getRank(), 0), pickWord(context, type.getRank(), 1),
-                         builder.getMultiDimIdentityMap(type.getRank())},
-                        {}, [&](OpBuilder &b, Location l, ValueRange scalars, ValueRange) {
+  StateWords words(state, type.getRank());
+  words.maps.push_back(builder.getMultiDimIdentityMap(type.getRank()));
+  return buildReduction(builder, loc, words.words, empty, words.maps, {},
+                        [&](OpBuilder &b, Location l, ValueRange scalars, ValueRange) {
+                          Value index = elementIndex(b, l, type.getShape(), {},
+                                                     StateWords::firstSample(scalars));
                           return SmallVector<Value>{
-                              isKept(b, l, elementIndex(b, l, type.getShape(), {}), scalars[0],
-                                     scalars[1], uint32_t(stream), rate)};
+                              isKept(b, l, index, scalars[0], scalars[1], uint32_t(stream), rate)};
                         })[0];
 }
 
@@ -63,17 +79,18 @@ struct LowerDropout : OpConversionPattern<DropoutOp> {
     double rate = op.getRate().convertToDouble();
     uint32_t stream = op.getStream();
 
-    auto pick = [&](int64_t word) { return pickWord(getContext(), type.getRank(), word); };
     AffineMap identity = rewriter.getMultiDimIdentityMap(type.getRank());
     Value empty = emptyFrom(rewriter, loc, type, adaptor.getInput());
-    Value state = adaptor.getState();
+    StateWords words(adaptor.getState(), type.getRank());
+    words.words.push_back(adaptor.getInput());
+    words.maps.append(2, identity);
     Value result = buildReduction(
-        rewriter, loc, {adaptor.getInput(), state, state}, empty,
-        {identity, pick(0), pick(1), identity}, {},
+        rewriter, loc, words.words, empty, words.maps, {},
         [&](OpBuilder &b, Location l, ValueRange scalars, ValueRange) {
-          Value keep =
-              isKept(b, l, elementIndex(b, l, shape, noise), scalars[1], scalars[2], stream, rate);
-          Value x = widen(b, l, scalars[0]);
+          ValueRange state = scalars.drop_back();
+          Value index = elementIndex(b, l, shape, noise, StateWords::firstSample(state));
+          Value keep = isKept(b, l, index, state[0], state[1], stream, rate);
+          Value x = widen(b, l, scalars.back());
           // Keras's scale is a number of the input's type.
           Value scale = widen(b, l, scalarOf(b, l, type.getElementType(), 1 / (1 - rate)));
           Value scaled = arith::MulFOp::create(b, l, x, scale);
@@ -95,29 +112,27 @@ LogicalResult lowerNoise(Op op, typename Op::Adaptor adaptor, ConversionPatternR
   for (int64_t d = 1; d < type.getRank(); ++d)
     if (type.isDynamicDim(d))
       return rewriter.notifyMatchFailure(op, "the batch is not the first dimension");
-  auto pick = [&](int64_t word) { return pickWord(rewriter.getContext(), type.getRank(), word); };
   Value empty = emptyFrom(rewriter, loc, type, adaptor.getLike());
-  Value state = adaptor.getState();
-  Value result =
-      buildReduction(rewriter, loc, {state, state}, empty,
-                     {pick(0), pick(1), rewriter.getMultiDimIdentityMap(type.getRank())}, {},
-                     [&](OpBuilder &b, Location l, ValueRange scalars, ValueRange) {
-                       Philox philox{b, l};
-                       Value index = elementIndex(b, l, type.getShape(), {});
-                       auto words =
-                           philox.words({philox.low(index), philox.high(index),
-                                         philox.constant(op.getStream()), philox.low(scalars[1])},
-                                        {philox.low(scalars[0]), philox.high(scalars[0])});
-                       auto bits = [&](Value word) -> Value {
-                         Value top = arith::ShRUIOp::create(b, l, word, philox.constant(8));
-                         return arith::UIToFPOp::create(b, l, b.getF32Type(), top);
-                       };
-                       Value noise = numberOf(b, l, bits(words[0]), bits(words[1]));
-                       Type element = type.getElementType();
-                       noise = element.isF64() ? Value(arith::ExtFOp::create(b, l, element, noise))
-                                               : roundTo(b, l, noise, element);
-                       return SmallVector<Value>{noise};
-                     })[0];
+  StateWords stateWords(adaptor.getState(), type.getRank());
+  stateWords.maps.push_back(rewriter.getMultiDimIdentityMap(type.getRank()));
+  Value result = buildReduction(
+      rewriter, loc, stateWords.words, empty, stateWords.maps, {},
+      [&](OpBuilder &b, Location l, ValueRange scalars, ValueRange) {
+        Philox philox{b, l};
+        Value index = elementIndex(b, l, type.getShape(), {}, StateWords::firstSample(scalars));
+        auto words = philox.words({philox.low(index), philox.high(index),
+                                   philox.constant(op.getStream()), philox.low(scalars[1])},
+                                  {philox.low(scalars[0]), philox.high(scalars[0])});
+        auto bits = [&](Value word) -> Value {
+          Value top = arith::ShRUIOp::create(b, l, word, philox.constant(8));
+          return arith::UIToFPOp::create(b, l, b.getF32Type(), top);
+        };
+        Value noise = numberOf(b, l, bits(words[0]), bits(words[1]));
+        Type element = type.getElementType();
+        noise = element.isF64() ? Value(arith::ExtFOp::create(b, l, element, noise))
+                                : roundTo(b, l, noise, element);
+        return SmallVector<Value>{noise};
+      })[0];
   rewriter.replaceOp(op, result);
   return success();
 }

@@ -2,11 +2,13 @@
 // The training step: gradient seed, finite test, loss-scale update, and the optimizer's one pass
 // over memory.
 #include "dialects/mpc/IR/Mpc.h"
+#include "dialects/mpcrt/IR/Mpcrt.h"
 #include "lib/Conversion/MpcToLinalg/Generic.h"
 #include "lib/Conversion/MpcToLinalg/Patterns.h"
 #include "lib/Conversion/MpcToLinalg/Scalar.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mpc/Analysis/LayerPath.h"
 #include "runtime/rules/loss_scale.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -32,6 +34,20 @@ struct LowerVariableGradient : OpConversionPattern<VariableGradientOp> {
   LogicalResult matchAndRewrite(VariableGradientOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     rewriter.replaceOp(op, adaptor.getGradient());
+    return success();
+  }
+};
+
+struct LowerAllReduce : OpConversionPattern<AllReduceOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult matchAndRewrite(AllReduceOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    auto reduced =
+        mpcrt::AllReduceOp::create(rewriter, op.getLoc(), TypeRange(adaptor.getInput().getType()),
+                                   op.getKind(), adaptor.getInput(), /*bucket=*/0,
+                                   /*endsBucket=*/false, op.getBefore(), layerPathOf(op.getLoc()));
+    rewriter.replaceOp(op, reduced.getResults());
     return success();
   }
 };
@@ -85,6 +101,20 @@ struct LowerAllFinite : OpConversionPattern<AllFiniteOp> {
   }
 };
 
+/// Reports stay as they are, in their place.
+struct LowerTrace : OpConversionPattern<TraceOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult matchAndRewrite(TraceOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    mpcrt::TraceOp::create(rewriter, op.getLoc(), adaptor.getValue(), adaptor.getBefore(),
+                           op.getDirectionAttr(), op.getSlotAttr(), op.getOpAttr(),
+                           op.getLayerAttr(), op.getSourcesAttr(), op.getScaledAttr());
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
 /// The loss-scale rule's arithmetic as ops.
 struct ValueArithmetic {
   OpBuilder &builder;
@@ -130,6 +160,6 @@ struct LowerLossScaleUpdate : OpConversionPattern<LossScaleUpdateOp> {
 } // namespace
 
 void mpc::populateTrainingPatterns(const TypeConverter &converter, RewritePatternSet &patterns) {
-  patterns.add<LowerAllFinite, LowerGradientSeed, LowerLossScaleUpdate, LowerVariableGradient>(
-      converter, patterns.getContext());
+  patterns.add<LowerAllFinite, LowerAllReduce, LowerGradientSeed, LowerLossScaleUpdate, LowerTrace,
+               LowerVariableGradient>(converter, patterns.getContext());
 }

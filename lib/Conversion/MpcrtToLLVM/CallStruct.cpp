@@ -53,6 +53,9 @@ public:
   void write(mpcrt::ConvolveOp op);
   void write(mpcrt::AttendOp op);
   void write(mpcrt::AttendGradientOp op);
+  void write(mpcrt::TraceOp op);
+  void write(mpcrt::AllReduceOp op) { writeReduction(op.getOut()); }
+  void write(mpcrt::WaitForRanksOp op) { writeReduction(op.getOut()); }
 
   StackStruct fields;
   size_t minimum = 0;
@@ -61,6 +64,10 @@ private:
   void set(CField field, Value buffer) {
     if (buffer)
       fields.set(field, emit.cast(buffer, emit.pointer()));
+  }
+  void writeReduction(Value out) {
+    minimum = MPC_RT_ALL_REDUCE_CALL_MINIMUM;
+    set(MPC_C_FIELD(mpc_rt_all_reduce_call_t, data), out);
   }
   Emitter &emit;
   Value batch, kernel;
@@ -134,11 +141,20 @@ void CallWriter::write(mpcrt::AttendGradientOp op) {
 }
 #undef FIELD
 
-Value mpc::storeCall(Emitter &emit, Block *prologue, mpcrt::ServiceCallOpInterface op, Value batch,
-                     Value kernel) {
+#define FIELD(name) MPC_C_FIELD(mpc_rt_trace_call_t, name)
+void CallWriter::write(mpcrt::TraceOp op) {
+  minimum = MPC_RT_TRACE_CALL_MINIMUM;
+  fields.set(FIELD(batch), batch);
+  set(FIELD(value), op.getValue());
+  set(FIELD(before), op.getBefore());
+}
+#undef FIELD
+
+Value mpc::storeCall(Emitter &emit, Block *prologue, Operation *op, Value batch, Value kernel) {
   CallWriter writer(emit, batch, kernel);
   llvm::TypeSwitch<Operation *>(op)
-      .Case<mpcrt::ContractOp, mpcrt::ConvolveOp, mpcrt::AttendOp, mpcrt::AttendGradientOp>(
+      .Case<mpcrt::ContractOp, mpcrt::ConvolveOp, mpcrt::AttendOp, mpcrt::AttendGradientOp,
+            mpcrt::TraceOp, mpcrt::AllReduceOp, mpcrt::WaitForRanksOp>(
           [&](auto call) { writer.write(call); });
   return writer.fields.store(emit, prologue, writer.minimum, /*startsWithSize=*/true);
 }

@@ -28,8 +28,8 @@ private:
 
 /// The address of the struct of this call, filled; `batch` is the call's, `kernel` the address of
 /// an mpc_rt_result_kernel_t, or null.
-mlir::Value storeCall(Emitter &emit, mlir::Block *prologue, mpcrt::ServiceCallOpInterface op,
-                      mlir::Value batch, mlir::Value kernel);
+mlir::Value storeCall(Emitter &emit, mlir::Block *prologue, mlir::Operation *op, mlir::Value batch,
+                      mlir::Value kernel);
 
 } // namespace mpc
 

@@ -4,6 +4,7 @@
 #include "dialects/mpc/IR/Float8.h"
 #include "lib/Conversion/MpcrtToLLVM/Emitter.h"
 #include "lib/Support/CField.h"
+#include "mpc-rt/collectives.h"
 #include "mpc/Analysis/BatchExtent.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -31,12 +32,12 @@ public:
   }
   void set(CField field, BatchExtent extent) { setAll(field, {extent.fixed, extent.perSample}); }
   void set(CField field, double value) { set(field, llvm::bit_cast<int64_t>(value)); }
-  void setText(CField field, StringRef text) {
+  void setText(CField field, StringRef text, StringRef suffix = "_layer") {
     std::string terminated = text.str();
     terminated.push_back('\0');
     auto global = LLVM::GlobalOp::create(
         builder, op->getLoc(), LLVM::LLVMArrayType::get(builder.getI8Type(), terminated.size()),
-        true, LLVM::Linkage::Internal, name + "_layer", builder.getStringAttr(terminated));
+        true, LLVM::Linkage::Internal, name + suffix.str(), builder.getStringAttr(terminated));
     fields.push_back(
         {field.offset, LLVM::LLVMPointerType::get(op->getContext()), 0, global.getSymName()});
   }
@@ -119,6 +120,8 @@ static int64_t dtypeOf(Value value) {
     return isa<Float8E4M3FNType>(type) ? MPC_RT_FLOAT8_E4M3FN : MPC_RT_FLOAT8_E5M2;
   if (type.isInteger(32))
     return MPC_RT_INT32;
+  if (type.isInteger(64))
+    return MPC_RT_INT64;
   return type.isF16() ? MPC_RT_FLOAT16 : MPC_RT_FLOAT64;
 }
 
@@ -277,19 +280,91 @@ template <typename Op> static FailureOr<Value> describeAttention(Op op, TablePos
 }
 #undef FIELD
 
-FailureOr<Value> mpc::describeCall(mpcrt::ServiceCallOpInterface op, int32_t rhsVariable,
-                                   TablePositions &tables) {
+#define FIELD(name) MPC_C_FIELD(mpc_rt_trace_t, name)
+static FailureOr<Value> describe(mpcrt::TraceOp op, TablePositions &tables) {
+  std::optional<BatchExtent> count = getElementCount(op.getValue());
+  if (!count)
+    return op.emitOpError("has a size that is no function of the batch");
+  auto type = cast<MemRefType>(op.getValue().getType());
+  std::optional<BatchExtent> first =
+      type.getRank() > 0 ? getExtent(op.getValue(), 0) : std::nullopt;
+  const bool hasRows = first && *first == BatchExtent{0, 1};
+  ConstantStruct table(op, "mpcrt_trace_" + std::to_string(tables.traces++),
+                       sizeof(mpc_rt_trace_t));
+  table.set(FIELD(struct_size), int64_t(sizeof(mpc_rt_trace_t)));
+  table.set(FIELD(slot), static_cast<int64_t>(op.getSlot()));
+  table.set(FIELD(dtype), dtypeOf(op.getValue()));
+  table.set(FIELD(before_dtype), dtypeOf(op.getBefore() ? op.getBefore() : op.getValue()));
+  // The enumeration has the ABI's values.
+  table.set(FIELD(direction), static_cast<int64_t>(op.getDirection()));
+  const int64_t flags =
+      (op.getScaled() ? MPC_RT_TRACE_SCALED : 0) | (hasRows ? MPC_RT_TRACE_ROWS : 0);
+  table.set(FIELD(flags), flags);
+  table.set(FIELD(count), *count);
+  table.setText(FIELD(layer), op.getLayer());
+  table.setText(FIELD(op), op.getOp(), "_op");
+  table.set(FIELD(source_count), static_cast<int64_t>(op.getSources().size()));
+  table.setAll(FIELD(sources), op.getSources());
+  return table.finish();
+}
+#undef FIELD
+
+static int64_t codeOf(ReduceKind kind, bool before) {
+  if (before)
+    return MPC_RT_REDUCTION_SUM_BEFORE;
+  switch (kind) {
+  case ReduceKind::Max:
+    return MPC_RT_REDUCTION_MAX;
+  case ReduceKind::Min:
+    return MPC_RT_REDUCTION_MIN;
+  default:
+    return MPC_RT_REDUCTION_SUM; // the verifier knows no other
+  }
+}
+
+#define FIELD(name) MPC_C_FIELD(mpc_rt_all_reduce_t, name)
+/// Describes a reduction over ranks, or the wait for its bucket.
+static FailureOr<Value> describeReduction(Operation *op, Value out, int64_t bucket, StringRef layer,
+                                          int64_t reduction, bool endsBucket,
+                                          TablePositions &tables) {
+  ConstantStruct table(op, "mpcrt_reduction_" + std::to_string(tables.reductions++),
+                       sizeof(mpc_rt_all_reduce_t));
+  table.set(FIELD(struct_size), int64_t(sizeof(mpc_rt_all_reduce_t)));
+  table.set(FIELD(bucket), bucket);
+  table.set(FIELD(dtype), dtypeOf(out));
+  table.set(FIELD(reduction), reduction);
+  table.set(FIELD(flags), int64_t(endsBucket ? MPC_RT_ALL_REDUCE_ENDS_BUCKET : 0));
+  table.set(FIELD(count), cast<MemRefType>(out.getType()).getNumElements());
+  table.setText(FIELD(layer), layer);
+  return table.finish();
+}
+#undef FIELD
+
+FailureOr<Value> mpc::describeCall(Operation *op, int32_t rhsVariable, TablePositions &tables) {
   return llvm::TypeSwitch<Operation *, FailureOr<Value>>(op)
       .Case<mpcrt::ContractOp, mpcrt::ConvolveOp>(
           [&](auto call) { return describe(call, rhsVariable, tables); })
       .Case<mpcrt::AttendOp, mpcrt::AttendGradientOp>(
           [&](auto call) { return describeAttention(call, tables); })
+      .Case([&](mpcrt::TraceOp trace) { return describe(trace, tables); })
+      .Case([&](mpcrt::AllReduceOp call) {
+        return describeReduction(call, call.getOut(), call.getBucket(), call.getLayer(),
+                                 codeOf(call.getKind(), call.getBefore()), call.getEndsBucket(),
+                                 tables);
+      })
+      .Case([&](mpcrt::WaitForRanksOp call) {
+        return describeReduction(call, call.getOut(), call.getBucket(), call.getLayer(),
+                                 MPC_RT_REDUCTION_SUM, /*endsBucket=*/false, tables);
+      })
       .Default([](Operation *other) { return other->emitOpError("has no service"); });
 }
 
-int64_t mpc::serviceOf(mpcrt::ServiceCallOpInterface op) {
+int64_t mpc::serviceOf(Operation *op) {
   return llvm::TypeSwitch<Operation *, int64_t>(op)
       .Case([](mpcrt::ContractOp) { return offsetof(mpc_rt_services_t, contract); })
       .Case([](mpcrt::ConvolveOp) { return offsetof(mpc_rt_services_t, convolve); })
+      .Case([](mpcrt::TraceOp) { return offsetof(mpc_rt_services_t, trace); })
+      .Case([](mpcrt::AllReduceOp) { return offsetof(mpc_rt_services_t, all_reduce); })
+      .Case([](mpcrt::WaitForRanksOp) { return offsetof(mpc_rt_services_t, wait_for_ranks); })
       .Default([](Operation *) { return offsetof(mpc_rt_services_t, attend); });
 }

@@ -9,13 +9,13 @@
 namespace mpc {
 
 /// The address, at `op`, of a constant descriptor of the call: mpc_rt_contract_t,
-/// mpc_rt_convolution_t or mpc_rt_attention_t. `rhsVariable` is the index of the variable that the
-/// right one of two factors is, or -1.
-mlir::FailureOr<mlir::Value> describeCall(mpcrt::ServiceCallOpInterface op, int32_t rhsVariable,
+/// mpc_rt_convolution_t, mpc_rt_attention_t or mpc_rt_trace_t. `rhsVariable` is the index of the
+/// variable that the right one of two factors is, or -1.
+mlir::FailureOr<mlir::Value> describeCall(mlir::Operation *op, int32_t rhsVariable,
                                           TablePositions &tables);
 
 /// Where mpc_rt_services_t has the service that answers a call, in bytes.
-int64_t serviceOf(mpcrt::ServiceCallOpInterface op);
+int64_t serviceOf(mlir::Operation *op);
 
 } // namespace mpc
 

@@ -81,7 +81,8 @@ SmallVector<Operation *> HostFunction::markFailures() {
   for (Operation &step : entry.getBody().front().without_terminator()) {
     bool mayFail = false;
     step.walk([&](Operation *op) {
-      mayFail |= isa<mpcrt::ServiceCallOpInterface, mpcrt::ParallelRowsOp, mpcrt::PrepareOp>(op);
+      mayFail |= isa<mpcrt::ServiceCallOpInterface, mpcrt::TraceOp, mpcrt::ParallelRowsOp,
+                     mpcrt::PrepareOp>(op);
     });
     if (mayFail)
       resumes.push_back(step.getNextNode());

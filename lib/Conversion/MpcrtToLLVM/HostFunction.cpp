@@ -74,23 +74,22 @@ void HostFunction::callWithoutStatus(Emitter &emit, int64_t service, ArrayRef<Va
   LLVM::CallOp::create(emit.builder, emit.loc, type, operands);
 }
 
-LogicalResult HostFunction::callLibrary(Operation *before, mpcrt::ServiceCallOpInterface op,
-                                        Value kernel) {
-  const bool hasRhs = isa<mpcrt::LibraryCallOpInterface>(*op);
+LogicalResult HostFunction::callLibrary(Operation *before, Operation *op, Value kernel) {
+  const bool hasRhs = isa<mpcrt::LibraryCallOpInterface>(op);
   auto table = describeCall(op, hasRhs ? rhsVariables.lookup(op) : -1, tables);
   if (failed(table))
     return failure();
   table->getDefiningOp()->moveBefore(before);
-  Emitter emit{OpBuilder(before), op.getLoc()};
+  Emitter emit{OpBuilder(before), op->getLoc()};
   Value batch = emit.cast(getBatchArgument(entry), emit.builder.getI64Type());
   callService(emit, serviceOf(op), {*table, storeCall(emit, prologue, op, batch, kernel)});
   return success();
 }
 
-LogicalResult HostFunction::lowerCall(mpcrt::ServiceCallOpInterface op) {
+LogicalResult HostFunction::lowerCall(Operation *op) {
   if (failed(callLibrary(op, op, /*kernel=*/Value())))
     return failure();
-  op.erase();
+  op->erase();
   return success();
 }
 
@@ -108,8 +107,7 @@ LogicalResult HostFunction::lowerRows(mpcrt::ParallelRowsOp op) {
   Value array =
       allocateSlots(emit, std::max<size_t>(1, products.size()) * sizeof(mpc_rt_rows_product_t));
   for (auto [i, contract] : llvm::enumerate(products)) {
-    auto table = describeCall(cast<mpcrt::ServiceCallOpInterface>(*contract),
-                              rhsVariables.lookup(contract), tables);
+    auto table = describeCall(contract, rhsVariables.lookup(contract), tables);
     if (failed(table))
       return failure();
     table->getDefiningOp()->moveBefore(op);
@@ -219,10 +217,10 @@ LogicalResult HostFunction::lower(Operation *op) {
         return rows ? lowerLaunchOfRows(launch) : lowerLaunch(launch);
       })
       .Case([&](mpcrt::ContractOp contract) {
-        return rows ? lowerContractOfRows(contract)
-                    : lowerCall(cast<mpcrt::ServiceCallOpInterface>(*contract));
+        return rows ? lowerContractOfRows(contract) : lowerCall(contract);
       })
-      .Case([&](mpcrt::ServiceCallOpInterface library) { return lowerCall(library); })
+      .Case<mpcrt::ServiceCallOpInterface, mpcrt::TraceOp>(
+          [&](auto call) { return lowerCall(call); })
       .Case([&](memref::CopyOp copy) { return lowerCopy(copy); })
       .Default([](Operation *other) { return other->emitOpError("has no service"); });
 }

@@ -41,10 +41,9 @@ private:
 
   mlir::DictionaryAttr describe();
   mlir::LogicalResult lower(mlir::Operation *op);
-  mlir::LogicalResult lowerCall(mpcrt::ServiceCallOpInterface op);
+  mlir::LogicalResult lowerCall(mlir::Operation *op);
   /// The call, in front of `before`; `kernel` as storeCall() takes it.
-  mlir::LogicalResult callLibrary(mlir::Operation *before, mpcrt::ServiceCallOpInterface op,
-                                  mlir::Value kernel);
+  mlir::LogicalResult callLibrary(mlir::Operation *before, mlir::Operation *op, mlir::Value kernel);
   mlir::LogicalResult lowerLaunch(mpcrt::LaunchOp op);
   mlir::LogicalResult lowerRows(mpcrt::ParallelRowsOp op);
   /// The memory that the entry's mpcrt.prepare wrote; called in the prologue.

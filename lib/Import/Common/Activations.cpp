@@ -3,6 +3,8 @@
 // as in TensorFlow's kernels.
 #include "lib/Import/Common/Activations.h"
 
+#include "dialects/mpc/IR/Gelu.h"
+
 namespace mpc {
 
 using mlir::Value;
@@ -27,13 +29,16 @@ Value applyCelu(ValueBuilder &b, Value x, double alpha) {
   return b.make<AddOp>(b.make<MaximumOp>(x, zero), bent);
 }
 
-/// 0.5 x (1 + erf(x / sqrt 2)), or 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))).
+/// 0.5 x (1 + erf(x / sqrt 2)), or 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))). The square is
+/// bounded where tanh has long been 1: beyond 256 it is infinite in float16, and times a derivative
+/// of 0 not a number.
 Value applyGelu(ValueBuilder &b, Value x, bool approximate) {
   Value bent;
   if (approximate) {
-    Value cube = b.make<MultiplyOp>(b.make<MultiplyOp>(x, x), x);
-    Value sum = b.make<AddOp>(x, b.make<MultiplyOp>(b.makeConstant(0.044715), cube));
-    bent = b.make<TanhOp>(b.make<MultiplyOp>(b.makeConstant(0.7978845608028654), sum));
+    Value square = b.make<MinimumOp>(b.make<MultiplyOp>(x, x), b.makeConstant(kGeluSquareBound));
+    Value cube = b.make<MultiplyOp>(square, x);
+    Value sum = b.make<AddOp>(x, b.make<MultiplyOp>(b.makeConstant(kGeluCube), cube));
+    bent = b.make<TanhOp>(b.make<MultiplyOp>(b.makeConstant(kGeluScale), sum));
   } else {
     bent = b.make<ErfOp>(b.make<DivideOp>(x, b.makeConstant(1.4142135623730951)));
   }
@@ -54,10 +59,12 @@ Value applySoftShrink(ValueBuilder &b, Value x, double threshold) {
   return b.makeSelect(above, b.make<SubtractOp>(x, b.makeConstant(threshold)), rest);
 }
 
-/// (x + sqrt(x^2 + b)) / 2
+/// (x + sqrt(x^2 + b)) / 2, in float32 or wider.
 Value applySquareplus(ValueBuilder &b, Value x, double shift) {
-  Value root = b.make<SqrtOp>(b.make<AddOp>(b.make<MultiplyOp>(x, x), b.makeConstant(shift)));
-  return b.make<DivideOp>(b.make<AddOp>(x, root), b.makeConstant(2.0));
+  Value wide = b.makeCastLike(x, x, /*wide=*/true);
+  Value sum = b.make<AddOp>(b.make<MultiplyOp>(wide, wide), b.makeConstant(shift));
+  return b.makeCastLike(
+      b.make<DivideOp>(b.make<AddOp>(wide, b.make<SqrtOp>(sum)), b.makeConstant(2.0)), x);
 }
 
 /// first half * sigmoid(second half)
@@ -75,7 +82,7 @@ Value applyGlu(ValueBuilder &b, Value x, int64_t axis) {
 /// / rank > 0 and tau = (sum of the supported cumsums - 1) / count. The sum of cumsums (not the
 /// last one) is Keras's; results equal Keras's, not the paper's. There is no sort op: cumsum and
 /// rank of each element are sums over the elements that a stable descending sort puts at or before
-/// it.
+/// it, in float32 or wider: tau is a small difference of large sums.
 Value applySparsemax(ValueBuilder &b, Value x, int64_t axis) {
   if (axis != b.rankOf(x) - 1)
     return b.error("'sparsemax' along another axis than the last is not supported");
@@ -95,6 +102,8 @@ Value applySparsemax(ValueBuilder &b, Value x, int64_t axis) {
   Value stable = b.make<ConstantOp>(
       llvm::cast<mlir::ElementsAttr>(mlir::DenseElementsAttr::get(maskType, notAfter)));
 
+  Value narrow = x;
+  x = b.makeCastLike(x, x, /*wide=*/true);
   Value self = b.makeReshape(x, rows), other = b.makeReshape(x, columns);
   Value zero = b.makeConstant(0.0), one = b.makeConstant(1.0);
   Value greater = b.makeCompare(ComparePredicate::GT, other, self);
@@ -112,7 +121,7 @@ Value applySparsemax(ValueBuilder &b, Value x, int64_t axis) {
   };
   Value total = b.make<SubtractOp>(sumSupported(cumulative), one);
   Value tau = b.make<DivideOp>(total, sumSupported(one));
-  return b.make<MaximumOp>(b.make<SubtractOp>(x, tau), zero);
+  return b.makeCastLike(b.make<MaximumOp>(b.make<SubtractOp>(x, tau), zero), narrow);
 }
 
 Value applyLeakyRelu(ValueBuilder &b, Value x, double negativeSlope) {

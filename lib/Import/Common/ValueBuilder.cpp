@@ -59,12 +59,15 @@ Value ValueBuilder::makeUnitNorm(Value value, llvm::ArrayRef<int64_t> axes, doub
   Value sum = makeReduce(ReduceKind::Sum, make<MultiplyOp>(wide, wide), axes, /*keepDims=*/true);
   Value inverse = make<RsqrtOp>(make<MaximumOp>(sum, makeConstant(epsilon * epsilon)));
   // Zeros stay zeros whatever they are multiplied by. Their derivative is the factor: 1 / epsilon
-  // as in Keras, and 0 where float16 would round that to infinity, and the gradient to NaN.
+  // as in Keras, and 0 where float16 would round the gradient to infinity.
+  Value scaled = wide;
   if (epsilon > 0) {
-    Value ofZeros = makeCastLike(makeConstantOr(1 / epsilon, 0.0), wide);
-    inverse = makeSelect(ComparePredicate::EQ, sum, makeConstant(0.0), ofZeros, inverse);
+    Value isZero = makeCompare(ComparePredicate::EQ, sum, makeConstant(0.0));
+    inverse = makeSelect(isZero, makeCastLike(makeConstant(1 / epsilon), wide), inverse);
+    Value held = make<StraightThroughOp>(value, value, /*finite=*/true);
+    scaled = makeCastLike(makeSelect(isZero, held, value), value, /*wide=*/true);
   }
-  return makeCastLike(make<MultiplyOp>(wide, inverse), value);
+  return makeCastLike(make<MultiplyOp>(scaled, inverse), value);
 }
 
 Value ValueBuilder::makeSoftmax(Value value, llvm::ArrayRef<int64_t> axes) {

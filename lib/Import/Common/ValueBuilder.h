@@ -11,6 +11,9 @@
 
 namespace mpc {
 
+/// tf.math.l2_normalize, which Keras 2 normalizes vectors by, divides by no less.
+inline constexpr double kLeastNormOfKeras2 = 1e-6;
+
 class ValueBuilder : public ConstantBuilder {
 public:
   using ConstantBuilder::ConstantBuilder;

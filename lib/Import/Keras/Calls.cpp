@@ -48,7 +48,8 @@ llvm::SmallVector<Value> orderInputs(const ModelConfig &model, const Node *node,
   return ordered;
 }
 
-/// (l1 sum|y| + l2 sum y^2) / batch (keras/src/layers/layer.py). Keras computes it in the layer's
+/// (l1 sum|y| + l2 sum y^2) / batch (keras/src/layers/layer.py), not divided in Keras 2.0 to 2.3 by
+/// itself. Keras computes it in the layer's
 /// compute dtype; here it is a float32 layer of its own, as every loss term (docs/numerics.md).
 void addActivityLoss(GraphImporter &importer, const LayerConfig &layer, llvm::StringRef path,
                      Value output) {
@@ -77,16 +78,18 @@ void addActivityLoss(GraphImporter &importer, const LayerConfig &layer, llvm::St
   const double l2 = regularizer.getL2().getValueAsDouble();
   if (l1 == 0.0 && l2 == 0.0)
     return;
+  const ReduceKind overBatch =
+      layer.version.isKeras2() && !layer.version.ofTensorFlow ? ReduceKind::Sum : ReduceKind::Mean;
   auto compute = [&](mlir::OpBuilder &inner, mlir::Location loc, Value x) {
     auto sampleAxes = llvm::to_vector(llvm::seq<int64_t>(1, tensorTypeOf(x).getRank()));
     Value total;
     auto addTerm = [&](double factor, Value values) {
       if (!sampleAxes.empty())
         values = ReduceOp::create(inner, loc, ReduceKind::Sum, values, sampleAxes, false);
-      Value mean =
-          ReduceOp::create(inner, loc, ReduceKind::Mean, values, llvm::ArrayRef<int64_t>{0}, false);
+      Value ofBatch =
+          ReduceOp::create(inner, loc, overBatch, values, llvm::ArrayRef<int64_t>{0}, false);
       Value scale = scalarConstant(inner, loc, inner.getF32Type(), factor);
-      Value term = MultiplyOp::create(inner, loc, mean, scale);
+      Value term = MultiplyOp::create(inner, loc, ofBatch, scale);
       total = total ? Value(AddOp::create(inner, loc, total, term)) : term;
     };
     if (l1 != 0.0)

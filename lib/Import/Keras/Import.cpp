@@ -120,9 +120,16 @@ llvm::Expected<json::Value> readConfig(ModelFile &file, llvm::StringRef fileName
       return parsed;
     if (const json::Object *legacy = parsed->getAsObject()) {
       file.trainingRules = findTrainingRules(file.version, legacy->get("optimizer_config"));
-      model["compile_config"] = modernizeTraining(*legacy, scale);
+      json::Object today = modernizeTraining(*legacy, scale);
+      if (file.version.isKeras2() && !file.version.isBefore(2, 4))
+        takeOutputNamesOff(today, namesOfOutputs(model));
+      if (file.trainingRules.isBefore23)
+        spellMetricsOut(today);
+      model["compile_config"] = std::move(today);
     }
   }
+  if (file.version.isKeras2())
+    file.trainingRules.outputNames = namesOfOutputs(model);
   return json::Value(std::move(model));
 }
 

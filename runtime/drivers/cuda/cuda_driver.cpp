@@ -2,6 +2,7 @@
 //
 // The CUDA driver: what a call needs goes to the GPU, the call is issued or replayed, its results
 // come back.
+#include "runtime/base/dtype.h"
 #include "runtime/drivers/cuda/attender.h"
 #include "runtime/drivers/cuda/call_tensors.h"
 #include "runtime/drivers/cuda/convolver.h"

@@ -15,6 +15,8 @@ func.func @forms(%x: tensor<?x8xf32>, %h: tensor<?x8xbf16>, %packed: tensor<8x3x
   %y = mpc.contract %q, %w contracting [1] x [0] : (tensor<?x8xi8>, tensor<8x5xi8>) -> tensor<?x5xi32>
   // CHECK: mpc.straight_through %{{.*}}, %{{.*}} : tensor<?x8xf32>
   %t = mpc.straight_through %r, %x : tensor<?x8xf32>
+  // CHECK: mpc.straight_through %{{.*}}, %{{.*}} {finite} : tensor<?x8xbf16>
+  %i = mpc.straight_through %h, %h {finite} : tensor<?x8xbf16>
   // CHECK: mpc.float8_quantize %{{.*}} scale %{{.*}} history %{{.*}} {format = f8E4M3FN} : tensor<?x8xbf16>, tensor<6xf32>
   %a = mpc.float8_quantize %h scale %s history %history {format = f8E4M3FN} : tensor<?x8xbf16>, tensor<6xf32>
   // CHECK: mpc.float8_quantize_gradient %{{.*}} scale %{{.*}} history %{{.*}} {format = f8E5M2} : tensor<?x8xf32>, tensor<6xf32>

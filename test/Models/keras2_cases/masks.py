@@ -3,7 +3,7 @@
 
 import tf_keras as keras
 
-from .registry import case, ids, normal
+from .registry import case, flags, ids, normal
 
 L = keras.layers
 
@@ -36,3 +36,24 @@ def statistics_of_all_steps():
     model = keras.Model([x, y], [L.TimeDistributed(L.GlobalAveragePooling2D())(images), L.TimeDistributed(L.BatchNormalization())(y)])
     model.compile(keras.optimizers.SGD(0.05), "mse")
     return model, [normal(4, 3, 6, 5, 2), normal(4, 4, 3)]
+
+
+@case(form="h5")
+def scores_beside_a_loss():
+    """The dictionary of losses names one of two outputs; the scores have a mask of their own."""
+    x = L.Input((6,), name="x")
+    e = L.Embedding(7, 4, mask_zero=True)(x)
+    y, scores = L.MultiHeadAttention(2, 3)(e, e, return_attention_scores=True)
+    model = keras.Model(x, [L.Dense(2, name="head")(y), scores])
+    model.compile(keras.optimizers.SGD(0.1), {"head": "mse"})
+    return model, [ids(7, 5, 6)], [normal(5, 6, 2)]
+
+
+@case(form="h5", trains=False)
+def scores_with_a_loss():
+    """Keras compiles it, and fails when it trains: the scores' mask has more dimensions than their losses."""
+    q, v, a = L.Input((5, 6), name="q"), L.Input((4, 7), name="v"), L.Input((5, 4), name="a", dtype="bool")
+    outputs = L.MultiHeadAttention(2, 3, value_dim=4)(q, v, attention_mask=a, return_attention_scores=True)
+    model = keras.Model([q, v, a], outputs)
+    model.compile("sgd", "mse")
+    return model, [normal(3, 5, 6), normal(3, 4, 7), flags(3, 5, 4)]

@@ -53,6 +53,32 @@ func.func @other_readers(%x: tensor<?x8xf16>, %w: tensor<8x4xf16>) -> (tensor<?x
   return %10, %1 : tensor<?x4xf16>, tensor<?x4xf16>
 }
 
+// With the bound of the square, as Keras's gelu is imported.
+// CHECK-LABEL: func.func @bounded
+// CHECK: %[[X:.*]] = mpc.contract
+// CHECK-NEXT: %[[Y:.*]] = mpc.gelu %[[X]] : tensor<?x4xf16>
+// CHECK-NEXT: return %[[Y]]
+// REMARK: [Passed] gelu{{.*}}gelu of a product is one op
+func.func @bounded(%x: tensor<?x8xf16>, %w: tensor<8x4xf16>) -> tensor<?x4xf16> {
+  %bound = mpc.constant dense<1600.0> : tensor<f16>
+  %cube = mpc.constant dense<0.044715> : tensor<f16>
+  %scale = mpc.constant dense<0.7978845608> : tensor<f16>
+  %one = mpc.constant dense<1.0> : tensor<f16>
+  %half = mpc.constant dense<0.5> : tensor<f16>
+  %1 = mpc.contract %x, %w contracting [1] x [0] : (tensor<?x8xf16>, tensor<8x4xf16>) -> tensor<?x4xf16>
+  %square = mpc.multiply %1, %1 : tensor<?x4xf16>, tensor<?x4xf16>
+  %2 = mpc.minimum %square, %bound : tensor<?x4xf16>, tensor<f16>
+  %3 = mpc.multiply %2, %1 : tensor<?x4xf16>, tensor<?x4xf16>
+  %4 = mpc.multiply %3, %cube : tensor<?x4xf16>, tensor<f16>
+  %5 = mpc.add %1, %4 : tensor<?x4xf16>, tensor<?x4xf16>
+  %6 = mpc.multiply %5, %scale : tensor<?x4xf16>, tensor<f16>
+  %7 = mpc.tanh %6 : tensor<?x4xf16>
+  %8 = mpc.add %7, %one : tensor<?x4xf16>, tensor<f16>
+  %9 = mpc.multiply %1, %half : tensor<?x4xf16>, tensor<f16>
+  %10 = mpc.multiply %9, %8 : tensor<?x4xf16>, tensor<?x4xf16>
+  return %10 : tensor<?x4xf16>
+}
+
 // CHECK-LABEL: func.func @float32
 // CHECK: mpc.tanh
 // CHECK-NOT: mpc.gelu

@@ -163,6 +163,7 @@ class Predict(linear.ToolTest):
         result = self.run_tool("predict", self.model, "--inputs", self.data, "--outputs",
                                self.path("o"), "--weights", self.path("w"))  # fmt: skip
         self.assertIn("1 optimizer variables are of another optimizer", result.stderr)
+        self.assertRegex(result.stderr, r"w: (\d+) of the \1 variables of the model's optimizer are not in it and start anew")
         self.assertTrue((self.load("o")["out0"] == 0.25).all())
 
     def test_wrong_weights_are_all_named(self):

@@ -17,11 +17,16 @@ struct EmitOptions {
   std::string name;
   /// The model's file, for messages.
   std::string model;
-  std::string outputDirectory;
+  /// The folder, or the archive.
+  std::string output;
+  /// Writes library, header, manifest and weights as one file (lib/Target/Archive.h).
+  bool isArchive = false;
   /// portable, native, x86-64-v2, x86-64-v3 or x86-64-v4: the versions of each kernel.
   std::string march = "portable";
   /// Kernels for these devices, too; the module must come from phases for CUDA.
   std::optional<CudaTarget> cuda;
+  /// libNAME.a for programs that have the model in them, instead of libNAME.so.
+  bool isStatic = false;
   std::string compilerVersion;
   /// Puts the variables' values into the library instead of NAME.safetensors.
   bool embedWeights = false;
@@ -34,12 +39,15 @@ struct EmitOptions {
 };
 
 /// The names of what emitModule writes, but for example.c.
-llvm::SmallVector<std::string> listOutputs(llvm::StringRef name, bool embedWeights);
+llvm::SmallVector<std::string> listOutputs(const EmitOptions &options);
 
-/// Writes libNAME.so, NAME.h, NAME.json, NAME.safetensors, NAMEConfig.cmake and, where the folder
-/// has none but this model's, example.c. The folder is made if missing; files of other models in it
-/// are not touched; each file is replaced as a whole or not at all. The same module and options
-/// give the same bytes.
+/// libNAME.so, or libNAME.a.
+std::string libraryName(llvm::StringRef name, bool isStatic);
+
+/// Writes libNAME.so (or libNAME.a), NAME.h, NAME.json, NAME.safetensors, NAMEConfig.cmake and,
+/// where the folder has none but this model's, example.c. The folder is made if missing; files of
+/// other models in it are not touched; each file is replaced as a whole or not at all. The same
+/// module and options give the same bytes. An archive is one file, of the first four.
 ///
 /// Expects the exit of mpcrt-to-llvm: `mpcrt.kernels` (kernel symbols in table order) on the
 /// module, `mpcrt.entry` on each entry (docs/pipeline.md), the mpc declarations for the tables.

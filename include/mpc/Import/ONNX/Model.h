@@ -46,11 +46,13 @@ enum class DataType : int32_t {
   Float8E8M0 = 24,
   UInt2 = 25,
   Int2 = 26,
+  Float6E2M3 = 27,
+  Float6E3M2 = 28,
 };
 
 /// A constant tensor. `bytes` holds its elements in row-major order, little-endian, whichever field
-/// of the file they stood in; types of 4 and 2 bits stay packed, the first element lowest. It points
-/// into the model's storage or into a mapped file of external data.
+/// of the file they stood in; types of 6, 4 and 2 bits stay packed, the first element lowest. It
+/// points into the model's storage or into a mapped file of external data, at any alignment.
 struct Tensor {
   std::string name;
   DataType type = DataType::Undefined;
@@ -65,7 +67,7 @@ struct Extent {
   std::string symbol;
 };
 
-/// The type of a value as the file says it. A sequence or an optional has `element`.
+/// A value's type as the file says it. A sequence or an optional has `element`.
 struct Type {
   enum class Kind { Tensor, Sequence, Optional, Other } kind = Kind::Tensor;
   DataType type = DataType::Undefined;
@@ -73,7 +75,7 @@ struct Type {
   std::shared_ptr<Type> element;
 };
 
-struct Value {
+struct ValueInfo {
   std::string name;
   std::optional<Type> type;
 };
@@ -85,7 +87,7 @@ struct Attribute {
   std::string reference; ///< in a function's body: the attribute of the call that this one takes
   std::variant<std::monostate, float, int64_t, std::string, Tensor, std::shared_ptr<Graph>,
                std::vector<float>, std::vector<int64_t>, std::vector<std::string>,
-               std::vector<Tensor>, std::vector<std::shared_ptr<Graph>>>
+               std::vector<Tensor>, std::vector<std::shared_ptr<Graph>>, Type>
       value;
 };
 
@@ -100,7 +102,7 @@ struct Node {
 
 struct Graph {
   std::string name;
-  std::vector<Value> inputs, outputs, values; ///< values: the file's types of inner values
+  std::vector<ValueInfo> inputs, outputs, values; ///< values: the file's types of inner values
   std::vector<Tensor> initializers;
   std::vector<Node> nodes; ///< in the file's order, which is a topological one
 };

@@ -182,7 +182,7 @@ Value importDot(LayerBuilder &b) {
                    llvm::Twine(b.shapeOf(values[1])[axes[1]]) + " along 'axes'");
   if (b.getFlag("normalize", false))
     for (auto [axis, value] : llvm::zip_equal(axes, values))
-      value = b.makeUnitNorm(value, axis, 1e-7);
+      value = b.makeUnitNorm(value, axis, b.layer.version.isKeras2() ? kLeastNormOfKeras2 : 1e-7);
   const llvm::SmallVector<int64_t, 1> batch = {0};
   Value result =
       b.make<ContractOp>(values[0], values[1], batch, batch, llvm::ArrayRef<int64_t>(axes[0]),

@@ -429,14 +429,14 @@ Value importGroupNormalization(B &b) {
   return isInteger(x) ? b.makeCastToFloat(y) : y;
 }
 
-/// x min(rsqrt(sum x^2), 1e12). Keras computes it in the compute dtype, where float16 overflows and
-/// underflows; here it is float32, rounded at the end (docs/numerics.md).
+/// x min(rsqrt(sum x^2), 1e12), of Keras 2 1e6. Keras computes it in the compute dtype, where
+/// float16 overflows and underflows; here it is float32, rounded at the end (docs/numerics.md).
 Value importUnitNormalization(B &b) {
   Value x = b.getFloatInput();
   std::optional<NormalizedAxes> axes = x ? NormalizedAxes::read(b, x) : std::nullopt;
   if (!axes)
     return {};
-  return b.makeUnitNorm(x, axes->axes, 1e-12);
+  return b.makeUnitNorm(x, axes->axes, b.layer.version.isKeras2() ? kLeastNormOfKeras2 : 1e-12);
 }
 
 constexpr LayerEntry kNormalizationLayers[] = {

@@ -11,12 +11,14 @@ using mlir::Value;
 using C = CompositeBuilder;
 
 /// x / |x| over all elements.
-Value normalizeAll(ValueBuilder &b, Value x) { return b.makeUnitNorm(x, {0, 1}, 1e-7); }
+Value normalizeAll(ValueBuilder &b, Value x, double leastNorm) {
+  return b.makeUnitNorm(x, {0, 1}, leastNorm);
+}
 
 /// In float32 (Keras: in the compute dtype): u and v are the singular vectors, which no derivative
 /// goes through; a kernel of zeros stays.
-std::pair<Value, Value> normalizeKernel(ValueBuilder &b, Value kernel, Value u,
-                                        int64_t iterations) {
+std::pair<Value, Value> normalizeKernel(ValueBuilder &b, Value kernel, Value u, int64_t iterations,
+                                        double leastNorm) {
   const int64_t columns = b.shapeOf(kernel).back();
   int64_t rows = 1;
   for (int64_t extent : b.shapeOf(kernel).drop_back())
@@ -25,8 +27,8 @@ std::pair<Value, Value> normalizeKernel(ValueBuilder &b, Value kernel, Value u,
   Value matrix = b.makeReshape(wide, {rows, columns});
   Value newU = b.makeCastLike(u, matrix), v;
   for (int64_t i = 0; i < iterations; ++i) {
-    v = normalizeAll(b, b.makeEinsum("ac,rc->ar", {newU, matrix}));
-    newU = normalizeAll(b, b.makeEinsum("ar,rc->ac", {v, matrix}));
+    v = normalizeAll(b, b.makeEinsum("ac,rc->ar", {newU, matrix}), leastNorm);
+    newU = normalizeAll(b, b.makeEinsum("ar,rc->ac", {v, matrix}), leastNorm);
   }
   newU = b.make<StopGradientOp>(newU);
   Value sigma = b.makeEinsum(
@@ -43,6 +45,7 @@ std::pair<Value, Value> normalizeKernel(ValueBuilder &b, Value kernel, Value u,
 bool importSpectralNormalization(C &c, llvm::SmallVectorImpl<Value> &outputs) {
   Value x = c.getTensor(0, "inputs");
   const int64_t iterations = c.own.getInteger("power_iterations", 1);
+  const double leastNorm = c.own.layer.version.isKeras2() ? kLeastNormOfKeras2 : 1e-7;
   if (iterations <= 0 || iterations > 1000)
     c.error("'power_iterations' of SpectralNormalization must be in [1, 1000]");
   if (!x || c.hasFailed()) {
@@ -64,7 +67,7 @@ bool importSpectralNormalization(C &c, llvm::SmallVectorImpl<Value> &outputs) {
         return request;
       },
       [&](ValueBuilder &b, Value kernel, Value u) {
-        return normalizeKernel(b, kernel, u, iterations);
+        return normalizeKernel(b, kernel, u, iterations, leastNorm);
       });
   if (!renewed)
     return false;

@@ -42,6 +42,17 @@ llvm::json::Object modernizeModel(const llvm::json::Object &legacy, KerasVersion
 llvm::json::Object modernizeTraining(const llvm::json::Object &legacy,
                                      const std::optional<LegacyLossScale> &scale);
 
+/// What Keras 2 calls the outputs of a model (in today's spelling) in the names of their losses and
+/// metrics: the layers that compute them, a repeated one with a number. Empty for one output.
+std::vector<std::string> namesOfOutputs(const llvm::json::Object &model);
+
+/// Takes the outputs' names off those of their metrics: HDF5 files of 2.4 and later hold metrics as
+/// they were built, with names in which those of their outputs are, and read them so.
+void takeOutputNamesOff(llvm::json::Object &compileConfig, llvm::ArrayRef<std::string> outputs);
+
+/// Metrics under the names that Keras 2.0 to 2.2 gives them, by itself: those of the functions.
+void spellMetricsOut(llvm::json::Object &compileConfig);
+
 /// compile_config of an archive of Keras 2.12 to 2.16 as Keras 3 has it.
 llvm::json::Object modernizeCompileConfig(const llvm::json::Object &legacy);
 

@@ -4,6 +4,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
 
 #include <map>
 
@@ -193,9 +194,100 @@ TrainingRules findTrainingRules(KerasVersion version, const json::Value *optimiz
     rules.optimizers = OptimizerFamily::BeforeTensorFlow2;
   else
     rules.optimizers = OptimizerFamily::OptimizerV2;
+  rules.leastNorm = 1e-6; // tf.math.l2_normalize bounds the sum of squares
+  rules.isBefore23 = version.isBefore(2, 3) && !version.ofTensorFlow;
+  rules.accuracyFollowsLoss = version.isBefore(2, version.ofTensorFlow ? 3 : 4);
+  if (!version.isBefore(2, version.ofTensorFlow ? 2 : 3))
+    rules.besideProbability = 1e-7;
   rules.masksStayInMeans =
       version.isBefore(2, 10) && !version.isBefore(2, version.ofTensorFlow ? 2 : 3);
   return rules;
+}
+
+/// The layers of output_layers, in the order in which TensorFlow flattens structures.
+static void collectLayers(const json::Value &structure, std::vector<llvm::StringRef> &layers) {
+  if (const json::Array *list = structure.getAsArray()) {
+    if (std::optional<llvm::StringRef> layer =
+            list->empty() ? std::nullopt : list->front().getAsString())
+      return layers.push_back(*layer);
+    for (const json::Value &element : *list)
+      collectLayers(element, layers);
+  } else if (const json::Object *dictionary = structure.getAsObject()) {
+    std::map<llvm::StringRef, const json::Value *> sorted;
+    for (const auto &[key, element] : *dictionary)
+      sorted.emplace(key, &element);
+    for (const auto &[key, element] : sorted)
+      collectLayers(*element, layers);
+  }
+}
+
+std::vector<std::string> namesOfOutputs(const json::Object &model) {
+  const json::Object *config = model.getObject("config");
+  std::vector<llvm::StringRef> layers;
+  if (const json::Value *outputs = config ? config->get("output_layers") : nullptr)
+    collectLayers(*outputs, layers);
+  std::vector<std::string> names;
+  if (layers.size() < 2)
+    return names;
+  std::map<llvm::StringRef, unsigned> counts;
+  for (llvm::StringRef layer : layers) {
+    std::string name = layer.str();
+    while (llvm::is_contained(names, name))
+      name = (layer + "_" + llvm::Twine(++counts[layer])).str();
+    names.push_back(std::move(name));
+  }
+  return names;
+}
+
+void takeOutputNamesOff(json::Object &compileConfig, llvm::ArrayRef<std::string> outputs) {
+  for (llvm::StringRef key : {"metrics", "weighted_metrics"}) {
+    json::Array *lists = compileConfig.getArray(key);
+    if (!lists || lists->size() != outputs.size())
+      continue;
+    for (auto [list, output] : llvm::zip_equal(*lists, outputs)) {
+      json::Array *metrics = list.getAsArray();
+      if (!metrics)
+        continue;
+      for (json::Value &metric : *metrics) {
+        json::Object *object = metric.getAsObject(),
+                     *config = object ? object->getObject("config") : nullptr;
+        llvm::StringRef name = config ? config->getString("name").value_or("") : "";
+        if (name.consume_front(output) && name.consume_front("_") && !name.empty())
+          (*config)["name"] = name.str();
+      }
+    }
+  }
+}
+
+static void spellOut(json::Value &metrics) {
+  if (json::Array *list = metrics.getAsArray()) {
+    for (json::Value &element : *list)
+      spellOut(element);
+  } else if (json::Object *dictionary = metrics.getAsObject()) {
+    if (!dictionary->get("class_name"))
+      for (auto &[key, element] : *dictionary)
+        spellOut(element);
+  } else if (std::optional<llvm::StringRef> name = metrics.getAsString()) {
+    const std::string lower = name->lower(),
+                      full = llvm::StringSwitch<std::string>(lower)
+                                 .Case("mse", "mean_squared_error")
+                                 .Case("mae", "mean_absolute_error")
+                                 .Case("mape", "mean_absolute_percentage_error")
+                                 .Case("msle", "mean_squared_logarithmic_error")
+                                 .Case("kld", "kullback_leibler_divergence")
+                                 .Case("cosine", "cosine_proximity")
+                                 .Case("accuracy", "acc")
+                                 .Case("crossentropy", "ce")
+                                 .Default("");
+    if (!full.empty())
+      metrics = full;
+  }
+}
+
+void spellMetricsOut(json::Object &compileConfig) {
+  for (llvm::StringRef key : {"metrics", "weighted_metrics"})
+    if (json::Value *metrics = compileConfig.get(key))
+      spellOut(*metrics);
 }
 
 json::Object modernizeCompileConfig(const json::Object &legacy) {

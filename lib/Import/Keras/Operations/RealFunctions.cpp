@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Functions of real numbers that are composed of others (keras/src/backend/tensorflow/numpy.py).
+#include "lib/Import/Common/RealFunctions.h"
 #include "lib/Import/Keras/Operations/OperationBuilder.h"
 
 #include "lib/Import/Keras/Dtype.h"
@@ -15,15 +16,9 @@ using B = OperationBuilder;
 
 constexpr double kPi = 3.14159265358979323846;
 
-/// (e^x ± e^-x) / 2 in float32 or wider, rounded once; without cancellation where x is small.
-template <bool sine> Value hyperbolic(B &b) {
+template <Value apply(ValueBuilder &, Value)> Value ofFloat(B &b) {
   Value x = b.getFloat(0, "x");
-  if (!x)
-    return {};
-  Value wide = b.makeCastLike(x, x, /*wide=*/true), minus = b.make<NegateOp>(wide);
-  Value sum = sine ? b.make<SubtractOp>(b.make<Expm1Op>(wide), b.make<Expm1Op>(minus))
-                   : b.make<AddOp>(b.make<ExpOp>(wide), b.make<ExpOp>(minus));
-  return b.makeCastLike(b.make<MultiplyOp>(sum, b.makeConstant(0.5)), x);
+  return x ? apply(b, x) : Value();
 }
 
 /// sign(x) |x|^(1/3)
@@ -54,9 +49,7 @@ Value truncate(B &b) {
   Operand x = b.getOperand(0, "x");
   if (!x || !x.isFloat())
     return x.value;
-  Value up = b.make<NegateOp>(b.make<FloorOp>(b.make<NegateOp>(x.value)));
-  Value negative = b.makeCompare(ComparePredicate::LT, x.value, b.makeConstant(0.0));
-  return b.makeSelect(negative, up, b.make<FloorOp>(x.value));
+  return applyTruncation(b, x.value);
 }
 
 /// To the nearest multiple of 10^-decimals, ties to the even one; integers as they are.
@@ -120,14 +113,16 @@ Value remainder(B &b) {
 }
 
 /// sin(pi x) / (pi x), 1 at 0.
+/// In float32 or wider: next to 0 its derivative is a difference of two large numbers.
 Value sinc(B &b) {
   Value x = b.getFloat(0, "x");
   if (!x)
     return {};
-  Value zero = b.makeCompare(ComparePredicate::EQ, x, b.makeConstant(0.0));
-  Value one = b.makeCastLike(b.makeConstant(1.0), x);
-  Value angle = b.make<MultiplyOp>(b.makeSelect(zero, one, x), b.makeConstant(kPi));
-  return b.makeSelect(zero, one, b.make<DivideOp>(b.make<SinOp>(angle), angle));
+  Value wide = b.makeCastLike(x, x, /*wide=*/true);
+  Value zero = b.makeCompare(ComparePredicate::EQ, wide, b.makeConstant(0.0));
+  Value one = b.makeCastLike(b.makeConstant(1.0), wide);
+  Value angle = b.make<MultiplyOp>(b.makeSelect(zero, one, wide), b.makeConstant(kPi));
+  return b.makeCastLike(b.makeSelect(zero, one, b.make<DivideOp>(b.make<SinOp>(angle), angle)), x);
 }
 
 Value complementaryErrorFunction(B &b) {
@@ -252,59 +247,7 @@ Value castSaturating(B &b) {
   return castToDType(b, b.make<MaximumOp>(b.make<MinimumOp>(x, limit), least), dtype);
 }
 
-// ---- Inverses of hyperbolic functions, in float32 or wider, rounded once
-// --------------------------
-
-/// sign(x) log(|x| + sqrt(x^2 + 1)), without cancellation where x is small and without overflow.
-Value inverseHyperbolicSine(B &b) {
-  Value x = b.getFloat(0, "x");
-  if (!x)
-    return {};
-  Value wide = b.makeCastLike(x, x, /*wide=*/true), one = b.makeConstant(1.0);
-  Value negative = b.makeCompare(ComparePredicate::LT, wide, b.makeConstant(0.0));
-  Value size = b.makeSelect(negative, b.make<NegateOp>(wide), wide);
-  // Above, the 1 below the root has no part even in a double.
-  const double bound = 1e9;
-  Value isLarge = b.makeCompare(ComparePredicate::GT, size, b.makeConstant(bound));
-  Value small = b.makeSelect(isLarge, b.makeCastLike(one, wide), size);
-  Value square = b.make<MultiplyOp>(small, small);
-  Value excess =
-      b.make<DivideOp>(square, b.make<AddOp>(one, b.make<SqrtOp>(b.make<AddOp>(square, one))));
-  Value large = b.makeSelect(isLarge, size, b.makeCastLike(one, wide));
-  Value y =
-      b.makeSelect(isLarge, b.make<AddOp>(b.make<LogOp>(large), b.makeConstant(std::log(2.0))),
-                   b.make<Log1pOp>(b.make<AddOp>(small, excess)));
-  return b.makeCastLike(b.makeSelect(negative, b.make<NegateOp>(y), y), x);
-}
-
-/// log(x + sqrt(x^2 - 1)) of t = x - 1: log1p(t + sqrt(t) sqrt(t + 2)).
-Value inverseHyperbolicCosine(B &b) {
-  Value x = b.getFloat(0, "x");
-  if (!x)
-    return {};
-  Value t = b.make<SubtractOp>(b.makeCastLike(x, x, /*wide=*/true), b.makeConstant(1.0));
-  Value root =
-      b.make<MultiplyOp>(b.make<SqrtOp>(t), b.make<SqrtOp>(b.make<AddOp>(t, b.makeConstant(2.0))));
-  return b.makeCastLike(b.make<Log1pOp>(b.make<AddOp>(t, root)), x);
-}
-
-/// (log(1 + x) - log(1 - x)) / 2
-Value inverseHyperbolicTangent(B &b) {
-  Value x = b.getFloat(0, "x");
-  if (!x)
-    return {};
-  Value wide = b.makeCastLike(x, x, /*wide=*/true);
-  Value difference =
-      b.make<SubtractOp>(b.make<Log1pOp>(wide), b.make<Log1pOp>(b.make<NegateOp>(wide)));
-  return b.makeCastLike(b.make<MultiplyOp>(difference, b.makeConstant(0.5)), x);
-}
-
 // ---- Angles ------------------------------------------------------------------------------------
-
-Value arcTangent(B &b) {
-  Value x = b.getFloat(0, "x");
-  return x ? b.make<Arctan2Op>(x, b.makeConstant(1.0)) : Value();
-}
 
 /// A Python number is a tensor of float32 here, as in Keras's backend.
 Value arcTangent2(B &b) {
@@ -316,19 +259,6 @@ Value arcTangent2(B &b) {
   if (b.getLiteral(1, "x2"))
     x = b.makeCastTo(x, b.builder.getF32Type());
   return b.make<Arctan2Op>(y, x);
-}
-
-/// The angle of the point (sqrt(1 - x^2), x), or of its mirror image, in float32 or wider; NaN
-/// outside of [-1, 1].
-template <bool cosine> Value arcSine(B &b) {
-  Value x = b.getFloat(0, "x");
-  if (!x)
-    return {};
-  Value wide = b.makeCastLike(x, x, /*wide=*/true), one = b.makeConstant(1.0);
-  Value other =
-      b.make<SqrtOp>(b.make<MultiplyOp>(b.make<SubtractOp>(one, wide), b.make<AddOp>(one, wide)));
-  return b.makeCastLike(cosine ? b.make<Arctan2Op>(other, wide) : b.make<Arctan2Op>(wide, other),
-                        x);
 }
 
 /// Also of -0; NaN counts as positive.
@@ -394,17 +324,17 @@ Value vandermonde(B &b) {
 Value itself(B &b) { return b.getValue(0, "x"); }
 
 constexpr OperationEntry kRealFunctions[] = {
-    {"Arccos", arcSine<true>},
-    {"Arccosh", inverseHyperbolicCosine},
-    {"Arcsin", arcSine<false>},
-    {"Arcsinh", inverseHyperbolicSine},
-    {"Arctan", arcTangent},
+    {"Arccos", ofFloat<applyArcCosine>},
+    {"Arccosh", ofFloat<applyInverseHyperbolicCosine>},
+    {"Arcsin", ofFloat<applyArcSine>},
+    {"Arcsinh", ofFloat<applyInverseHyperbolicSine>},
+    {"Arctan", ofFloat<applyArcTangent>},
     {"Arctan2", arcTangent2},
-    {"Arctanh", inverseHyperbolicTangent},
+    {"Arctanh", ofFloat<applyInverseHyperbolicTangent>},
     {"Cbrt", cubeRoot},
     {"Conj", itself},
     {"Conjugate", itself},
-    {"Cosh", hyperbolic<false>},
+    {"Cosh", ofFloat<applyHyperbolicCosine>},
     {"Deg2rad", turn<true>},
     {"Erfc", complementaryErrorFunction},
     {"Fabs", absoluteFloat},
@@ -425,7 +355,7 @@ constexpr OperationEntry kRealFunctions[] = {
     {"SaturateCast", castSaturating},
     {"Signbit", signBit},
     {"Sinc", sinc},
-    {"Sinh", hyperbolic<true>},
+    {"Sinh", ofFloat<applyHyperbolicSine>},
     {"Trunc", truncate},
     {"Vander", vandermonde},
 };

@@ -233,6 +233,7 @@ template <bool skipsNaN> Value cumulativeSum(B &b) {
 }
 
 /// Vector norms along one axis and the Frobenius norm of any axes (keras/src/ops/linalg.py, Norm).
+/// Powers are float32 or wider: float16 holds those of few numbers.
 Value norm(B &b) {
   Value x = b.getFloat(0, "x");
   std::optional<llvm::SmallVector<int64_t>> axes =
@@ -246,8 +247,10 @@ Value norm(B &b) {
   if ((isText && order->getAsString() != llvm::StringRef("fro")) ||
       (axes->size() != 1 && order && !isText) || (axes->size() == 1 && isText))
     return b.error("'Norm' of matrices other than Frobenius's is not supported");
+  Value wide = b.makeCastLike(x, x, /*wide=*/true);
+  auto sumUp = [&](Value power) { return b.makeReduce(ReduceKind::Sum, power, *axes, keepDims); };
   if (p == 2.0)
-    return b.make<SqrtOp>(b.makeReduce(ReduceKind::Sum, b.make<MultiplyOp>(x, x), *axes, keepDims));
+    return b.makeCastLike(b.make<SqrtOp>(sumUp(b.make<MultiplyOp>(wide, wide))), x);
   Value size = b.make<AbsOp>(x);
   if (std::isinf(p))
     return b.makeReduce(p > 0 ? ReduceKind::Max : ReduceKind::Min, size, *axes, keepDims);
@@ -255,13 +258,12 @@ Value norm(B &b) {
     Value counted = b.makeSelect(b.makeCompare(ComparePredicate::NE, x, b.makeConstant(0.0)),
                                  b.makeCastLike(b.makeConstant(1.0), x),
                                  b.makeCastLike(b.makeConstant(0.0), x));
-    return b.makeReduce(ReduceKind::Sum, counted, *axes, keepDims);
+    return sumUp(counted);
   }
   if (p == 1.0)
-    return b.makeReduce(ReduceKind::Sum, size, *axes, keepDims);
-  Value sum =
-      b.makeReduce(ReduceKind::Sum, b.make<PowerOp>(size, b.makeConstant(p)), *axes, keepDims);
-  return b.make<PowerOp>(sum, b.makeConstant(1.0 / p));
+    return sumUp(size);
+  Value sum = sumUp(b.make<PowerOp>(b.make<AbsOp>(wide), b.makeConstant(p)));
+  return b.makeCastLike(b.make<PowerOp>(sum, b.makeConstant(1.0 / p)), x);
 }
 
 /// Differences of neighbours, `n` times.

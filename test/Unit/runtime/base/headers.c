@@ -7,6 +7,7 @@
 #include "mpc-rt/dtype.h"
 #include "mpc-rt/executable.h"
 #include "mpc-rt/model.h"
+#include "mpc-rt/numerics.h"
 #include "mpc-rt/scaler.h"
 #include "mpc-rt/seal.h"
 #include "mpc-rt/status.h"

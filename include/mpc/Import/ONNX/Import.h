@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// ONNX models to the mpc dialect (phase `import`).
+#ifndef MPC_IMPORT_ONNX_IMPORT_H
+#define MPC_IMPORT_ONNX_IMPORT_H
+
+#include "mpc/Import/ONNX/Model.h"
+#include "mpc/Policy/PolicySource.h"
+#include "mpc/Support/WeightStore.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+
+#include "llvm/ADT/SmallVector.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace mpc::onnx {
+
+struct ImportOptions {
+  /// The policies that replace the file's dtypes (`--policy`); null: every node computes in the
+  /// dtype of its inputs.
+  const PolicySource *policy = nullptr;
+  /// Name of the module; empty: the graph's.
+  std::string moduleName;
+  /// Extents of inputs by name (empty: of the only input): all of them, or those behind the first.
+  std::map<std::string, llvm::SmallVector<int64_t>> inputShapes;
+  /// What an open first extent is; none: open in the library, too.
+  std::optional<int64_t> batch;
+};
+
+struct ImportedModel {
+  /// One function `@forward` and the `mpc.variable`s, as dialects/mpc/README.md gives them for the
+  /// phase import: floating tensors are float32, dtypes stand on `mpc.layer` as policies.
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  WeightStore weights; ///< by initializer name
+  std::vector<std::string> outputNames;
+  std::vector<std::string> warnings;
+};
+
+/// The error joins all that are found, each "FILE:NODE: message".
+llvm::Expected<ImportedModel> importOnnx(const Model &model, llvm::StringRef fileName,
+                                         const ImportOptions &options, mlir::MLIRContext &context);
+
+/// Registers `mpc-translate --import-onnx`.
+void registerImportOnnx();
+
+} // namespace mpc::onnx
+
+#endif

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The pass that makes entries report their values (docs/numerics-tools.md).
+
+#ifndef MPC_NUMERICS_TRACE_PASSES
+#define MPC_NUMERICS_TRACE_PASSES
+
+include "mpc/Analysis/PhasePass.td"
+
+def TraceNumerics : PhasePass<"mpc-trace-numerics", "Scaling"> {
+  let summary = "entries that report their values, and the same in float32";
+  let description = [{
+    Before: phase scaling. After: beside `@predict` and `@train_step`, which stay as they are, there are
+
+    - `@trace_predict` and `@trace_step`: the same ops with an mpc.trace for each floating value that
+      is computed, each variable, input and gradient, each value that leaves its layer, and each
+      update that the optimizer makes (the difference to the old value). Ops that only move
+      elements are passed over unless the value leaves the layer. They change no variable.
+    - `@twin_predict` and `@twin_step`: copies of those two in which every narrower floating type is
+      float32. Their traces have the same slots.
+
+    Values in bodies of loops are not reported; those that leave the loop are. A module that has
+    `@trace_predict` stays as it is. An entry that has no form in float32 gets no twin.
+
+    ```mlir
+    %1 = mpc.cast %0 : tensor<?x8xf32> to tensor<?x8xf16>
+    // becomes, in @trace_predict,
+    %1 = mpc.cast %0 : tensor<?x8xf32> to tensor<?x8xf16>
+    mpc.trace forward 1 "cast" of "dense" (%1 before %0) from [0] : tensor<?x8xf16>, tensor<?x8xf32>
+    ```
+
+    Remarks: `mpc-numerics` / `traced-values`, one per entry; `no-twin` where there is none.
+  }];
+  let dependentDialects = ["::mpc::MpcDialect"];
+}
+
+#endif // MPC_NUMERICS_TRACE_PASSES

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// ONNX models on their way into a compilation.
+#include "lib/Driver/Compilation.h"
+#include "mpc/Import/ONNX/Import.h"
+
+using namespace mlir;
+using namespace mpc;
+
+ExitCode Compilation::loadOnnx() {
+  if (options.compileFrom && *options.compileFrom != Phase::Import) {
+    diagnostics.error("--compile-from=" + stringifyPhase(*options.compileFrom) + ": " +
+                      options.model + " is an ONNX model; expected IR of that phase");
+    return kExitUsage;
+  }
+  onnx::ImportOptions importOptions;
+  importOptions.moduleName = name;
+  importOptions.inputShapes = options.inputShapes;
+  importOptions.batch = options.batch;
+  std::optional<PolicySource> policy;
+  if (!options.pipeline.policy.empty()) {
+    // mpc-apply-policy, which reads it again, reports what is wrong with it.
+    if (auto source = loadPolicyOption(options.pipeline.policy))
+      policy.emplace(std::move(*source));
+    else
+      llvm::consumeError(source.takeError());
+  }
+  importOptions.policy = policy ? &*policy : nullptr;
+  // External data lies beside a file; standard input has none.
+  llvm::Expected<onnx::Model> model =
+      options.model == "-"
+          ? onnx::readModel(ArrayRef(file->getBufferStart(), file->getBufferSize()),
+                            file->getBufferIdentifier())
+          : onnx::readModel(options.model);
+  if (!model) {
+    diagnostics.error(model.takeError());
+    return kExitBadInput;
+  }
+  auto read = onnx::importOnnx(*model, options.model, importOptions, context);
+  if (!read) {
+    diagnostics.error(read.takeError());
+    return kExitBadInput;
+  }
+  module = std::move(read->module);
+  SmallVector<Attribute> outputNames;
+  for (const std::string &output : read->outputNames)
+    outputNames.push_back(StringAttr::get(&context, output));
+  (*module)->setAttr(MpcDialect::kOutputNamesAttr, ArrayAttr::get(&context, outputNames));
+  weights = std::move(read->weights);
+  for (const std::string &warning : read->warnings)
+    diagnostics.warning(options.model + ": " + warning);
+  if (ExitCode code = prepareTraining({}); code != kExitDone)
+    return code;
+  // The file's dtypes are part of its signature, unless a policy or a loss asks for others.
+  keepsOutputTypes = !policy && !module->lookupSymbol("loss");
+  return kExitDone;
+}

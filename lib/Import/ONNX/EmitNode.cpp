@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// One node: its ops in the body of an mpc.layer, or their values where they read constants alone.
+#include "lib/Import/Common/Shape.h"
+#include "lib/Import/ONNX/GraphImporter.h"
+#include "lib/Import/ONNX/NodeBuilder.h"
+
+#include "mlir/IR/Diagnostics.h"
+
+namespace mpc::onnx {
+
+using mlir::Value;
+
+namespace {
+
+/// What is computed at import has at most so many elements.
+constexpr int64_t kMostFolded = 1 << 16;
+
+/// The policy by which a layer computes in the file's dtype; null for the default, float32.
+mlir::StringAttr policyOf(mlir::Builder &builder, DataType compute) {
+  const mlir::FloatType type = floatType(builder, compute);
+  return type.isF32() ? mlir::StringAttr() : builder.getStringAttr(spell(dataTypeOf(type)));
+}
+
+} // namespace
+
+class NodeEmission {
+public:
+  NodeEmission(GraphImporter &importer, const Node &node, Scope &scope, llvm::StringRef path,
+               llvm::ArrayRef<const NodeValue *> inputs)
+      : importer(importer), node(node), scope(scope), block(std::make_unique<mlir::Block>()),
+        b(importer, node, path, importer.getOpset(node.domain), inputs, *block) {}
+
+  bool run(const OpEntry &entry) {
+    b.movesElements = entry.moves;
+    entry.import(b);
+    if (b.hasFailed() || !judge())
+      return false;
+    if (fold())
+      return true;
+    if (hasBatch() && llvm::any_of(b.inputs, [&](const NodeValue *input) {
+          return input && input->literal && input->literal->hasBatch &&
+                 b.bound[size_t(llvm::find(b.inputs, input) - b.inputs.begin())];
+        })) {
+      b.error("mixes the open batch with values of the graph; say the batch: --batch=N");
+      return false;
+    }
+    emit();
+    return true;
+  }
+
+  /// The same where the value must be one of @forward.
+  bool runAsLayer(const OpEntry &entry) {
+    entry.import(b);
+    if (b.hasFailed() || !judge())
+      return false;
+    emit();
+    return true;
+  }
+
+private:
+  /// Whether layers can take the results.
+  bool judge() {
+    for (const auto &[i, result] : llvm::enumerate(b.results)) {
+      if (!b.isWanted(unsigned(i)))
+        continue;
+      if (!result.value) {
+        b.error("output " + llvm::Twine(i) + " is not supported");
+        continue;
+      }
+      const llvm::ArrayRef<int64_t> shape = b.shapeOf(result.value);
+      if (llvm::is_contained(shape, 0))
+        b.error("the result is a tensor of shape " + printShape(shape) +
+                " and so without elements, which mpc does not compile");
+      else if (!shape.empty() && llvm::is_contained(shape.drop_front(), mlir::ShapedType::kDynamic))
+        b.error("the result is a tensor of shape " + printShape(shape) +
+                ", in which the open batch is not the first dimension; say the batch: --batch=N");
+    }
+    return !b.hasFailed();
+  }
+
+  bool hasBatch() const {
+    return llvm::any_of(b.inputs, [](const NodeValue *input) {
+      return input && input->literal && input->literal->hasBatch;
+    });
+  }
+
+  DataType typeOf(const NodeBuilder::Result &result) const {
+    if (result.type != DataType::Undefined)
+      return result.type;
+    const mlir::Type element = elementTypeOf(result.value);
+    return mlir::isa<mlir::FloatType>(element) ? b.getComputeType() : dataTypeOf(element);
+  }
+
+  /// What reads constants alone is one. float64 is not folded: bodies have float32 until the casts.
+  bool fold() {
+    if (!b.operands.empty() || !b.variables.empty())
+      return false;
+    llvm::SmallVector<Value> wanted;
+    int64_t elements = 0;
+    for (const auto &[i, result] : llvm::enumerate(b.results)) {
+      if (!b.isWanted(unsigned(i)))
+        continue;
+      if (typeOf(result) == DataType::Double)
+        return false;
+      elements += tensorTypeOf(result.value).getNumElements();
+      wanted.push_back(result.value);
+    }
+    if (elements > kMostFolded || llvm::any_of(b.inputs, [](const NodeValue *input) {
+          return input && input->type == DataType::Double;
+        }))
+      return false;
+    YieldOp::create(b.builder, b.location, wanted);
+    llvm::SmallVector<ReferenceTensor> values;
+    mlir::ScopedDiagnosticHandler silent(b.builder.getContext(),
+                                         [](mlir::Diagnostic &) { return mlir::success(); });
+    const bool isFolded = succeeded(evaluateBlock(*block, {}, values));
+    block->back().erase();
+    if (!isFolded)
+      return false;
+    size_t next = 0;
+    for (unsigned i = 0; i < b.results.size(); ++i)
+      if (b.isWanted(i))
+        importer.setOutput(node, i, scope, makeConstant(b.results[i], std::move(values[next++])));
+    return true;
+  }
+
+  NodeValue makeConstant(const NodeBuilder::Result &result, ReferenceTensor tensor) const {
+    Literal literal;
+    literal.type = typeOf(result);
+    literal.tensor = std::move(tensor);
+    mlir::Builder &builder = importer.forward.builder;
+    for (double &number : literal.tensor.floats)
+      number = roundTo(floatType(builder, literal.type), number);
+    literal.hasBatch = hasBatch() && llvm::is_contained(literal.tensor.integers, Literal::kBatch);
+    NodeValue value;
+    value.type = literal.type;
+    value.literal = std::make_shared<const Literal>(std::move(literal));
+    return value;
+  }
+
+  void emit() {
+    Forward &forward = importer.forward;
+    llvm::SmallVector<Value> yielded;
+    llvm::SmallVector<unsigned> numbers;
+    for (unsigned i = 0; i < b.results.size(); ++i)
+      if (b.isWanted(i)) {
+        numbers.push_back(i);
+        yielded.push_back(b.results[i].value);
+      }
+    for (const auto &[input, value] : b.updates)
+      yielded.push_back(b.make<InTrainingOp>(value, b.bound[input]));
+    YieldOp::create(b.builder, b.location, yielded);
+    LayerOp layer = LayerOp::create(
+        forward.builder, b.location, mlir::ValueRange(yielded).getTypes(), b.path, node.op,
+        b.operands, b.variables, policyOf(forward.builder, b.getComputeType()), PrecisionAttr(),
+        /*autocast=*/true, /*casts_integers=*/false);
+    layer.getBody().push_back(block.release());
+    for (const auto &[position, i] : llvm::enumerate(numbers)) {
+      NodeValue value;
+      value.type = typeOf(b.results[i]);
+      value.value = layer.getResult(unsigned(position));
+      importer.setOutput(node, i, scope, std::move(value));
+    }
+    for (const auto &[position, update] : llvm::enumerate(b.updates))
+      forward.parameters->get(*b.inputs[update.first]->variable).update =
+          layer.getResult(unsigned(numbers.size() + position));
+  }
+
+  GraphImporter &importer;
+  const Node &node;
+  Scope &scope;
+  std::unique_ptr<mlir::Block> block;
+  NodeBuilder b;
+};
+
+bool emitNode(GraphImporter &importer, const OpEntry &entry, const Node &node, Scope &scope,
+              llvm::StringRef path) {
+  llvm::SmallVector<const NodeValue *> inputs;
+  for (unsigned i = 0; i < node.inputs.size(); ++i)
+    inputs.push_back(node.inputs[i].empty() ? nullptr : scope.find(node.inputs[i]));
+  return NodeEmission(importer, node, scope, path, inputs).run(entry);
+}
+
+Value emitCopy(GraphImporter &importer, const NodeValue &value, llvm::StringRef path,
+               llvm::StringRef kind) {
+  Node node;
+  node.name = path.str();
+  node.op = kind.str();
+  node.inputs = {"value"};
+  node.outputs = {"copy"};
+  Scope scope;
+  scope.set("value", value);
+  static constexpr OpEntry entry{"Identity", 1, [](NodeBuilder &b) {
+                                   Value x = b.get(0);
+                                   // A constant has no dtype of its own.
+                                   if (x && b.getLiteral(0) && b.isFloat(x) && b.keepsTypes())
+                                     x = b.makeCastTo(x, floatType(b.builder, b.getType(0)));
+                                   b.setResult(0, x, b.getType(0));
+                                 }};
+  NodeEmission emission(importer, node, scope, path, {scope.find("value")});
+  return emission.runAsLayer(entry) ? scope.find("copy")->value : Value();
+}
+
+} // namespace mpc::onnx

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "lib/Import/ONNX/GraphImporter.h"
+
+#include "lib/Import/ONNX/ModelInputs.h"
+#include "mpc/Import/ONNX/Functions.h"
+
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/Support/Errc.h"
+
+namespace mpc::onnx {
+
+namespace {
+constexpr uint64_t kMostNodes = 1'000'000; // with those of functions, once for each call
+constexpr unsigned kMostDepth = 32;
+
+/// A value that an error left out: what reads it says nothing more.
+bool isLost(const NodeValue &value) {
+  return !value.value && !value.literal && !value.elements && !value.variable;
+}
+
+std::string describe(const Node &node, int64_t opset) {
+  const std::string domain = node.domain.empty() ? "" : " of the domain " + node.domain;
+  return "the operation " + node.op + domain + " (opset " + std::to_string(opset) + ")";
+}
+} // namespace
+
+GraphImporter::GraphImporter(mlir::MLIRContext &context, const Model &model,
+                             llvm::StringRef fileName, const ImportOptions &options)
+    : forward(context, fileName,
+              options.moduleName.empty() ? model.graph.name : options.moduleName),
+      options(options), model(model), fileName(fileName), opsets(model.opsets) {
+  forward.parameters = std::make_unique<Parameters>(model.graph);
+}
+
+void GraphImporter::error(llvm::StringRef path, const llvm::Twine &message) {
+  failed = true;
+  const std::string place = path.empty() ? fileName : fileName + ":" + path.str();
+  errors = llvm::joinErrors(std::move(errors), llvm::createStringError(llvm::errc::invalid_argument,
+                                                                       place + ": " + message));
+}
+
+int64_t GraphImporter::getOpset(llvm::StringRef domain) const {
+  for (const OpsetImport &opset : opsets)
+    if (opset.domain == domain)
+      return opset.version;
+  return domain.empty() ? 1 : 0;
+}
+
+// ---- Values -------------------------------------------------------------------------------------
+
+const NodeValue *GraphImporter::read(const Node &node, unsigned i, const Scope &scope,
+                                     llvm::StringRef path) {
+  if (i >= node.inputs.size() || node.inputs[i].empty())
+    return nullptr;
+  const NodeValue *value = scope.find(node.inputs[i]);
+  if (!value)
+    error(path, "reads '" + node.inputs[i] +
+                    "', which no input, initializer or node before it has; expected nodes in the "
+                    "order in which they compute");
+  return value;
+}
+
+std::shared_ptr<const Literal> GraphImporter::getLiteral(const NodeValue &value) {
+  if (value.literal || !value.variable)
+    return value.literal;
+  if (std::optional<Literal> literal =
+          Literal::decode(forward.builder, *forward.parameters->get(*value.variable).stored))
+    return std::make_shared<const Literal>(std::move(*literal));
+  return nullptr;
+}
+
+llvm::SmallVector<int64_t> GraphImporter::getShape(const NodeValue &value) {
+  return llvm::SmallVector<int64_t>(
+      value.variable ? forward.parameters->get(*value.variable).type.getShape() : value.getShape());
+}
+
+void GraphImporter::setOutput(const Node &node, unsigned i, Scope &scope, NodeValue value) {
+  if (i < node.outputs.size() && !node.outputs[i].empty())
+    scope.set(node.outputs[i], std::move(value));
+}
+
+void GraphImporter::importInitializers(const Graph &graph, Scope &scope) {
+  for (const Tensor &tensor : graph.initializers) {
+    NodeValue value;
+    value.type = tensor.type;
+    value.variable = forward.parameters->declare(forward.builder, tensor);
+    if (!value.variable) {
+      if (std::optional<Literal> literal = Literal::decode(forward.builder, tensor))
+        value.literal = std::make_shared<const Literal>(std::move(*literal));
+      else
+        error(tensor.name, "constants of type " + spell(tensor.type) + " are not supported");
+    }
+    scope.set(tensor.name, std::move(value));
+  }
+}
+
+// ---- Nodes --------------------------------------------------------------------------------------
+
+/// The node's name, or of its first output, below that of what is around it; told apart by a
+/// number.
+std::string GraphImporter::makePath(const Node &node, llvm::StringRef prefix) {
+  std::string name = node.name;
+  for (const std::string &output : node.outputs)
+    if (name.empty())
+      name = output;
+  if (name.empty())
+    name = node.op;
+  const std::string path = prefix.empty() ? name : (prefix + "/" + name).str();
+  std::string unique = path;
+  for (unsigned suffix = 1; !paths.insert(unique).second; ++suffix)
+    unique = path + "_" + std::to_string(suffix);
+  return unique;
+}
+
+const Function *GraphImporter::findOwnFunction(const Node &node) const {
+  for (const Function &function : model.functions)
+    if (function.name == node.op && function.domain == node.domain &&
+        function.overload == node.overload)
+      return &function;
+  return nullptr;
+}
+
+bool GraphImporter::importNode(const Node &node, Scope &scope, llvm::StringRef prefix) {
+  if (++nodeCount > kMostNodes) {
+    if (nodeCount == kMostNodes + 1)
+      error(prefix, "the model computes more than " + llvm::Twine(kMostNodes) + " nodes; refused");
+    return false;
+  }
+  const std::string path = makePath(node, prefix);
+  for (unsigned i = 0; i < node.inputs.size(); ++i) {
+    if (node.inputs[i].empty())
+      continue;
+    const NodeValue *value = read(node, i, scope, path);
+    if (!value || isLost(*value))
+      return false;
+  }
+  if (const Function *function = findOwnFunction(node))
+    return importFunction(*function, node, scope, path);
+  const int64_t opset = getOpset(node.domain);
+  const OpEntry *entry = findOp(node.domain, node.op, opset);
+  const Function *known =
+      entry || !node.domain.empty() ? nullptr : mpc::onnx::findFunction(node.op, opset);
+  if (known)
+    return importFunction(*known, node, scope, path);
+  if (!entry) {
+    error(path, describe(node, opset) +
+                    " is not supported; expected those of the list in docs/onnx.md; express it by "
+                    "these, or leave it to the program before or behind the model");
+    return false;
+  }
+  return entry->importWhole ? entry->importWhole(*this, node, scope, path)
+                            : emitNode(*this, *entry, node, scope, path);
+}
+
+bool GraphImporter::importNodes(llvm::ArrayRef<Node> nodes, Scope &scope, llvm::StringRef prefix) {
+  bool good = true;
+  for (const Node &node : nodes) {
+    if (importNode(node, scope, prefix))
+      continue;
+    good = false;
+    for (const std::string &output : node.outputs)
+      if (!output.empty() && !scope.find(output))
+        scope.set(output, {});
+  }
+  return good;
+}
+
+bool GraphImporter::importSubgraph(const Graph &graph, Scope &inner, llvm::StringRef path,
+                                   llvm::SmallVectorImpl<NodeValue> &outputs) {
+  if (++depth > kMostDepth) {
+    error(path, "graphs lie in each other deeper than " + llvm::Twine(kMostDepth) + "; refused");
+    --depth;
+    return false;
+  }
+  llvm::scope_exit leave([&] { --depth; });
+  importInitializers(graph, inner);
+  if (!importNodes(graph.nodes, inner, path))
+    return false;
+  for (const ValueInfo &output : graph.outputs) {
+    const NodeValue *value = inner.find(output.name);
+    if (!value || isLost(*value)) {
+      error(path, "nothing computes '" + output.name + "', an output of the graph inside");
+      return false;
+    }
+    outputs.push_back(*value);
+  }
+  return true;
+}
+
+/// The body's nodes, whose attributes are those of the call where they refer to them.
+bool GraphImporter::importFunction(const Function &function, const Node &node, Scope &scope,
+                                   llvm::StringRef path) {
+  if (++depth > kMostDepth) {
+    error(path, "functions call each other deeper than " + llvm::Twine(kMostDepth) + "; refused");
+    --depth;
+    return false;
+  }
+  const llvm::ArrayRef<OpsetImport> outerOpsets = opsets;
+  llvm::scope_exit leave([&] {
+    --depth;
+    opsets = outerOpsets;
+  });
+  if (!function.opsets.empty())
+    opsets = function.opsets;
+  Scope inner;
+  for (const auto &[i, name] : llvm::enumerate(function.inputs))
+    if (i < node.inputs.size() && !node.inputs[i].empty())
+      inner.set(name, *scope.find(node.inputs[i]));
+  auto findAttribute = [&](llvm::StringRef name) -> const Attribute * {
+    for (const Attribute &attribute : node.attributes)
+      if (attribute.name == name)
+        return &attribute;
+    for (const Attribute &attribute : function.defaults)
+      if (attribute.name == name)
+        return &attribute;
+    return nullptr;
+  };
+  std::vector<Node> nodes = function.nodes;
+  for (Node &called : nodes) {
+    std::vector<Attribute> attributes;
+    for (Attribute &attribute : called.attributes) {
+      if (attribute.reference.empty()) {
+        attributes.push_back(std::move(attribute));
+      } else if (const Attribute *given = findAttribute(attribute.reference)) {
+        attributes.push_back(*given);
+        attributes.back().name = attribute.name;
+      }
+    }
+    called.attributes = std::move(attributes);
+    // An input that the call leaves out is left out inside, too.
+    for (std::string &input : called.inputs)
+      if (!inner.find(input) && llvm::is_contained(function.inputs, input))
+        input.clear();
+  }
+  if (!importNodes(nodes, inner, path))
+    return false;
+  for (const auto &[i, name] : llvm::enumerate(function.outputs)) {
+    if (i >= node.outputs.size() || node.outputs[i].empty())
+      continue;
+    const NodeValue *value = inner.find(name);
+    if (!value || isLost(*value)) {
+      error(path, "the function " + node.op + " does not compute its output '" + name + "'");
+      return false;
+    }
+    scope.set(node.outputs[i], *value);
+  }
+  return true;
+}
+
+// ---- The model ----------------------------------------------------------------------------------
+
+/// Each output is a value of its own: the result of a layer that no other output has.
+void GraphImporter::importOutputs(const Scope &scope, llvm::SmallVectorImpl<mlir::Value> &outputs) {
+  for (const ValueInfo &output : model.graph.outputs) {
+    const NodeValue *value = scope.find(output.name);
+    if (!value) {
+      error(output.name, "no node computes this output");
+      continue;
+    }
+    if (isLost(*value))
+      continue;
+    if (value->elements) {
+      error(output.name, "the output is a sequence; supported are tensors");
+      continue;
+    }
+    mlir::Value result = value->value;
+    if (!result || llvm::isa<mlir::BlockArgument>(result) || llvm::is_contained(outputs, result) ||
+        result.getDefiningOp<LayerOp>().getKind() == "InputLayer") {
+      Node named;
+      named.name = output.name;
+      result = emitCopy(*this, *value, makePath(named, ""), result ? "Identity" : "Constant");
+    }
+    if (result)
+      outputs.push_back(result);
+  }
+}
+
+mlir::OwningOpRef<mlir::ModuleOp> GraphImporter::run() {
+  Scope scope;
+  ModelInputs(model.graph, options)
+      .import(forward, scope,
+              [&](llvm::StringRef path, const llvm::Twine &message) { error(path, message); });
+  importInitializers(model.graph, scope);
+  importNodes(model.graph.nodes, scope, "");
+  llvm::SmallVector<mlir::Value> outputs;
+  importOutputs(scope, outputs);
+  if (outputs.empty() && !failed)
+    error("", "the model has no outputs");
+  if (failed)
+    return {};
+  return forward.finish(outputs);
+}
+
+} // namespace mpc::onnx

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Builds @forward of a model: walks its nodes in their order and gives each an mpc.layer, unless
+// its result is a constant.
+#ifndef MPC_LIB_IMPORT_ONNX_GRAPHIMPORTER_H
+#define MPC_LIB_IMPORT_ONNX_GRAPHIMPORTER_H
+
+#include "lib/Import/ONNX/Forward.h"
+#include "lib/Import/ONNX/OpTable.h"
+#include "mpc/Import/ONNX/Import.h"
+
+namespace mpc::onnx {
+
+class GraphImporter {
+public:
+  GraphImporter(mlir::MLIRContext &context, const Model &model, llvm::StringRef fileName,
+                const ImportOptions &options);
+
+  /// Null after errors, which takeErrors gives.
+  mlir::OwningOpRef<mlir::ModuleOp> run();
+
+  void error(llvm::StringRef path, const llvm::Twine &message);
+  llvm::Error takeErrors() { return std::move(errors); }
+  bool hasErrors() const { return failed; }
+
+  // ---- For operations that no layer computes --------------------------------------------------
+
+  /// The nodes of a graph inside of a node, whose names see those around it, and the values of its
+  /// outputs. False after an error.
+  bool importSubgraph(const Graph &graph, Scope &inner, llvm::StringRef path,
+                      llvm::SmallVectorImpl<NodeValue> &outputs);
+  /// The value that the node's input `i` stands for; null where it is left out, and after an error
+  /// where nothing computes it.
+  const NodeValue *read(const Node &node, unsigned i, const Scope &scope, llvm::StringRef path);
+  /// The elements, where they are known.
+  std::shared_ptr<const Literal> getLiteral(const NodeValue &value);
+  llvm::SmallVector<int64_t> getShape(const NodeValue &value);
+  /// Gives the node's output `i` its value.
+  void setOutput(const Node &node, unsigned i, Scope &scope, NodeValue value);
+  int64_t getOpset(llvm::StringRef domain) const;
+  /// A layer path that no other node has.
+  std::string makePath(const Node &node, llvm::StringRef prefix);
+
+  Forward forward;
+  const ImportOptions &options;
+
+private:
+  void importInitializers(const Graph &graph, Scope &scope);
+  bool importNodes(llvm::ArrayRef<Node> nodes, Scope &scope, llvm::StringRef prefix);
+  bool importNode(const Node &node, Scope &scope, llvm::StringRef prefix);
+  bool importFunction(const Function &function, const Node &node, Scope &scope,
+                      llvm::StringRef path);
+  const Function *findOwnFunction(const Node &node) const;
+  void importOutputs(const Scope &scope, llvm::SmallVectorImpl<mlir::Value> &outputs);
+
+  const Model &model;
+  const std::string fileName;
+  llvm::ArrayRef<OpsetImport> opsets; ///< of the model, or of the function that is expanded
+  llvm::StringSet<> paths;
+  unsigned depth = 0; ///< of graphs and functions inside of each other
+  uint64_t nodeCount = 0;
+  llvm::Error errors = llvm::Error::success();
+  bool failed = false;
+};
+
+/// One node as an mpc.layer, or as constants where all that it reads is constant. False after an
+/// error.
+bool emitNode(GraphImporter &importer, const OpEntry &entry, const Node &node, Scope &scope,
+              llvm::StringRef path);
+
+/// An mpc.layer that hands `value`, a constant or a value of @forward, on as it is.
+mlir::Value emitCopy(GraphImporter &importer, const NodeValue &value, llvm::StringRef path,
+                     llvm::StringRef kind);
+
+} // namespace mpc::onnx
+
+#endif

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A model as the reader hands it over, as IR and weights.
+#include "mpc/Import/ONNX/Import.h"
+
+#include "lib/Import/ONNX/GraphImporter.h"
+
+namespace mpc::onnx {
+
+llvm::Expected<ImportedModel> importOnnx(const Model &model, llvm::StringRef fileName,
+                                         const ImportOptions &options, mlir::MLIRContext &context) {
+  context.loadDialect<MpcDialect, mlir::func::FuncDialect>();
+  GraphImporter importer(context, model, fileName, options);
+  ImportedModel imported;
+  imported.module = importer.run();
+  if (llvm::Error errors = importer.takeErrors())
+    return std::move(errors);
+  importer.forward.parameters->takeWeights(imported.weights);
+  for (const ValueInfo &output : model.graph.outputs)
+    imported.outputNames.push_back(output.name);
+  return imported;
+}
+
+} // namespace mpc::onnx

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Constants of a graph while it is imported, and what ONNX's element types are in the mpc dialect.
+#ifndef MPC_LIB_IMPORT_ONNX_LITERAL_H
+#define MPC_LIB_IMPORT_ONNX_LITERAL_H
+
+#include "dialects/mpc/IR/Reference.h"
+#include "mpc-rt/dtype.h"
+#include "mpc/Import/ONNX/Model.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinAttributes.h"
+
+#include <optional>
+
+namespace mpc::onnx {
+
+/// Types that the dialect has no floating type of (float8, float4) are among them: their numbers
+/// are kept in float32.
+bool isFloating(DataType type);
+
+/// The element type that values of this type have in the phase import, where every floating one is
+/// float32: null for what mpc has no tensors of. Of 4 and 2 bits are those of 8.
+mlir::Type nominalType(mlir::Builder &builder, DataType type);
+
+/// The floating type that values have once casts are inserted: of float8 and smaller, float32.
+mlir::FloatType floatType(mlir::Builder &builder, DataType type);
+
+/// The type of values of this element type in the phase import, where only integers tell.
+DataType dataTypeOf(mlir::Type elementType);
+
+/// "float16": ONNX's name of the type in small letters, as Keras spells its dtypes.
+llvm::StringRef spell(DataType type);
+
+/// What a file of weights stores; nothing for types that it has not.
+std::optional<mpc_rt_dtype_t> storedType(DataType type);
+
+/// A constant whose elements are at hand.
+struct Literal {
+  DataType type = DataType::Undefined;
+  ReferenceTensor tensor;
+  /// Elements that are kBatch stand for the extent of the batch, which the call gives.
+  bool hasBatch = false;
+
+  static constexpr int64_t kBatch = INT64_MIN + 0x6d7063;
+
+  /// Integers of this shape.
+  static Literal fromIntegers(mlir::Builder &builder, llvm::ArrayRef<int64_t> shape,
+                              llvm::ArrayRef<int64_t> values);
+  /// Nothing for types that mpc has no tensors of, and for text.
+  static std::optional<Literal> decode(mlir::Builder &builder, const Tensor &tensor);
+
+  bool isInteger() const { return !tensor.isFloating(); }
+  /// As a constant of the dialect; `element` float32 or float64 for floating ones.
+  mlir::DenseElementsAttr toAttribute(mlir::Type element) const;
+};
+
+} // namespace mpc::onnx
+
+#endif

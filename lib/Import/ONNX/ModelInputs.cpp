@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "lib/Import/ONNX/ModelInputs.h"
+
+#include "lib/Import/Common/Shape.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace mpc::onnx {
+
+const llvm::SmallVector<int64_t> *ModelInputs::findGiven(llvm::StringRef name) const {
+  auto given = options.inputShapes.find(name.str());
+  if (given == options.inputShapes.end() && count == 1)
+    given = options.inputShapes.find("");
+  return given == options.inputShapes.end() ? nullptr : &given->second;
+}
+
+/// An open first extent is the batch; all others that are open must be given.
+std::optional<llvm::SmallVector<int64_t>> ModelInputs::closeShape(const ValueInfo &input,
+                                                                  ReportFn report) {
+  const std::optional<std::vector<Extent>> &declared = input.type->shape;
+  const llvm::SmallVector<int64_t> *given = findGiven(input.name);
+  if (!declared) {
+    if (given)
+      return *given;
+    report(input.name, "the file does not say how many dimensions the input has; say its shape: "
+                       "--input-shape=" +
+                           input.name + ":1,100");
+    return std::nullopt;
+  }
+  llvm::SmallVector<int64_t> shape;
+  for (const Extent &extent : *declared)
+    shape.push_back(extent.value.value_or(mlir::ShapedType::kDynamic));
+  const std::string printed = printShape(shape);
+  if (given) {
+    const size_t skipped = shape.size() - std::min(shape.size(), given->size());
+    bool fits = given->size() <= shape.size() && skipped <= 1;
+    for (size_t axis = skipped; fits && axis < shape.size(); ++axis) {
+      const int64_t extent = (*given)[axis - skipped];
+      fits = extent > 0 && (mlir::ShapedType::isDynamic(shape[axis]) || shape[axis] == extent);
+      shape[axis] = extent;
+    }
+    if (!fits) {
+      report(input.name, "--input-shape gives the extents " + printShape(*given) +
+                             "; they must fit the input's shape " + printed +
+                             ", with or without the first");
+      return std::nullopt;
+    }
+  }
+  if (!shape.empty() && mlir::ShapedType::isDynamic(shape.front())) {
+    const std::string &symbol = declared->front().symbol;
+    if (!batchName)
+      batchName = symbol;
+    if (options.batch)
+      shape.front() = *options.batch;
+    else if (!symbol.empty() && !batchName->empty() && symbol != *batchName) {
+      report(input.name, "the first extents '" + *batchName + "' and '" + symbol +
+                             "' of inputs are both open, and a compiled model has one batch; say "
+                             "this input's: --input-shape=" +
+                             input.name + ":…");
+      return std::nullopt;
+    }
+  }
+  // The batch by the file's name of it, wherever else it stands.
+  for (size_t axis = 1; axis < shape.size(); ++axis)
+    if (mlir::ShapedType::isDynamic(shape[axis]) && options.batch && batchName &&
+        !batchName->empty() && (*declared)[axis].symbol == *batchName)
+      shape[axis] = *options.batch;
+  if (shape.empty() || !llvm::is_contained(llvm::drop_begin(shape), mlir::ShapedType::kDynamic))
+    return shape;
+  std::string example;
+  for (int64_t extent : shape)
+    example += (example.empty() ? "" : ",") +
+               std::to_string(mlir::ShapedType::isDynamic(extent) ? 100 : extent);
+  report(input.name, "the input has the shape " + printed +
+                         "; only the first extent may be open in a compiled model: say the others, "
+                         "for example --input-shape=" +
+                         input.name + ":" + example);
+  return std::nullopt;
+}
+
+void ModelInputs::import(Forward &forward, Scope &scope, ReportFn report) {
+  llvm::StringSet<> initializers;
+  for (const Tensor &tensor : graph.initializers)
+    initializers.insert(tensor.name);
+  auto isInput = [&](const ValueInfo &value) { return !initializers.contains(value.name); };
+  count = size_t(llvm::count_if(graph.inputs, isInput));
+  for (const ValueInfo &input : graph.inputs) {
+    if (!isInput(input))
+      continue;
+    NodeValue value;
+    if (!input.type || input.type->kind != Type::Kind::Tensor ||
+        !nominalType(forward.builder, input.type->type)) {
+      report(input.name,
+             input.type && input.type->kind == Type::Kind::Tensor
+                 ? "inputs of type " + spell(input.type->type).str() + " are not supported"
+                 : std::string("inputs that are no tensors are not supported"));
+    } else if (std::optional<llvm::SmallVector<int64_t>> shape = closeShape(input, report)) {
+      if (llvm::is_contained(*shape, 0))
+        report(input.name, "the input has the shape " + printShape(*shape) +
+                               " and so no elements, which mpc does not compile");
+      else if (!isAddressable(mlir::RankedTensorType::get(
+                   *shape, nominalType(forward.builder, input.type->type))))
+        report(input.name, "the input, of shape " + printShape(*shape) +
+                               ", has more than 2^47 bytes; no memory holds that");
+      else {
+        value.type = input.type->type;
+        value.value = forward.addInput(input.name, *shape, value.type);
+      }
+    }
+    scope.set(input.name, std::move(value));
+  }
+  for (const auto &[name, shape] : options.inputShapes)
+    if (name.empty() ? count != 1
+                     : llvm::none_of(graph.inputs, [&, &name = name](const ValueInfo &v) {
+                         return isInput(v) && v.name == name;
+                       }))
+      report("", "--input-shape=" + name + ": the model has no such input; it has " +
+                     llvm::join(forward.getInputNames(), ", "));
+}
+
+} // namespace mpc::onnx

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The inputs of the model: their types, and the extents that the file leaves open.
+#ifndef MPC_LIB_IMPORT_ONNX_MODELINPUTS_H
+#define MPC_LIB_IMPORT_ONNX_MODELINPUTS_H
+
+#include "lib/Import/ONNX/Forward.h"
+#include "mpc/Import/ONNX/Import.h"
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+namespace mpc::onnx {
+
+class ModelInputs {
+public:
+  using ReportFn = llvm::function_ref<void(llvm::StringRef path, const llvm::Twine &message)>;
+
+  ModelInputs(const Graph &graph, const ImportOptions &options) : graph(graph), options(options) {}
+
+  /// Every input of the graph that is no initializer becomes an argument of @forward.
+  void import(Forward &forward, Scope &scope, ReportFn report);
+
+private:
+  std::optional<llvm::SmallVector<int64_t>> closeShape(const ValueInfo &input, ReportFn report);
+  const llvm::SmallVector<int64_t> *findGiven(llvm::StringRef name) const;
+
+  const Graph &graph;
+  const ImportOptions &options;
+  std::optional<std::string> batchName; ///< the file's name of the open first extent
+  size_t count = 0;
+};
+
+} // namespace mpc::onnx
+
+#endif

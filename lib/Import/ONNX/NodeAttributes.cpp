@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "lib/Import/ONNX/NodeAttributes.h"
+
+namespace mpc::onnx {
+
+const Attribute *NodeAttributes::find(llvm::StringRef name) const {
+  for (const Attribute &attribute : node.attributes)
+    if (attribute.name == name)
+      return &attribute;
+  return nullptr;
+}
+
+template <typename T> const T *NodeAttributes::get(llvm::StringRef name) const {
+  const Attribute *attribute = find(name);
+  return attribute ? std::get_if<T>(&attribute->value) : nullptr;
+}
+
+int64_t NodeAttributes::getInteger(llvm::StringRef name, int64_t otherwise) const {
+  const int64_t *value = get<int64_t>(name);
+  return value ? *value : otherwise;
+}
+
+double NodeAttributes::getNumber(llvm::StringRef name, double otherwise) const {
+  const float *value = get<float>(name);
+  return value ? double(*value) : otherwise;
+}
+
+llvm::StringRef NodeAttributes::getText(llvm::StringRef name, llvm::StringRef otherwise) const {
+  const std::string *value = get<std::string>(name);
+  return value ? llvm::StringRef(*value) : otherwise;
+}
+
+llvm::SmallVector<int64_t> NodeAttributes::getIntegers(llvm::StringRef name) const {
+  const auto *values = get<std::vector<int64_t>>(name);
+  return values ? llvm::SmallVector<int64_t>(values->begin(), values->end())
+                : llvm::SmallVector<int64_t>();
+}
+
+llvm::SmallVector<double> NodeAttributes::getNumbers(llvm::StringRef name) const {
+  const auto *values = get<std::vector<float>>(name);
+  return values ? llvm::SmallVector<double>(values->begin(), values->end())
+                : llvm::SmallVector<double>();
+}
+
+llvm::ArrayRef<std::string> NodeAttributes::getTexts(llvm::StringRef name) const {
+  const auto *values = get<std::vector<std::string>>(name);
+  return values ? llvm::ArrayRef<std::string>(*values) : llvm::ArrayRef<std::string>();
+}
+
+const Tensor *NodeAttributes::getTensor(llvm::StringRef name) const { return get<Tensor>(name); }
+
+const Graph *NodeAttributes::getGraph(llvm::StringRef name) const {
+  const auto *graph = get<std::shared_ptr<Graph>>(name);
+  return graph ? graph->get() : nullptr;
+}
+
+} // namespace mpc::onnx

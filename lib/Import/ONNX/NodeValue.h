@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The meaning of a name of the graph while it is imported.
+#ifndef MPC_LIB_IMPORT_ONNX_NODEVALUE_H
+#define MPC_LIB_IMPORT_ONNX_NODEVALUE_H
+
+#include "dialects/mpc/IR/Mpc.h"
+#include "lib/Import/ONNX/Literal.h"
+
+#include "llvm/ADT/StringMap.h"
+
+#include <memory>
+#include <vector>
+
+namespace mpc::onnx {
+
+struct NodeValue {
+  DataType type = DataType::Undefined;
+  /// In @forward; null where only `literal` or `elements` says what it is.
+  mlir::Value value;
+  std::shared_ptr<const Literal> literal;
+  /// A sequence, or an optional of none or one element; null for tensors.
+  std::shared_ptr<const std::vector<NodeValue>> elements;
+  bool isOptional = false;
+  /// The initializer that is a variable: its number among them, and what the file holds.
+  std::optional<unsigned> variable;
+
+  llvm::ArrayRef<int64_t> getShape() const {
+    if (value)
+      return tensorTypeOf(value).getShape();
+    return literal ? llvm::ArrayRef<int64_t>(literal->tensor.shape) : llvm::ArrayRef<int64_t>();
+  }
+};
+
+/// The names of a graph or of a function's body, and of the graphs around it.
+class Scope {
+public:
+  explicit Scope(const Scope *outer = nullptr) : outer(outer) {}
+
+  void set(llvm::StringRef name, NodeValue value) { values[name] = std::move(value); }
+  /// Null where there is none.
+  const NodeValue *find(llvm::StringRef name) const {
+    for (const Scope *scope = this; scope; scope = scope->outer)
+      if (auto found = scope->values.find(name); found != scope->values.end())
+        return &found->second;
+    return nullptr;
+  }
+
+private:
+  const Scope *outer;
+  llvm::StringMap<NodeValue> values;
+};
+
+} // namespace mpc::onnx
+
+#endif

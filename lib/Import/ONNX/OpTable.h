@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The operations that there are: a row for each and each opset from which it means something else.
+#ifndef MPC_LIB_IMPORT_ONNX_OPTABLE_H
+#define MPC_LIB_IMPORT_ONNX_OPTABLE_H
+
+#include "mpc/Import/ONNX/Model.h"
+
+#include "llvm/ADT/ArrayRef.h"
+
+namespace mpc::onnx {
+
+class GraphImporter;
+class NodeBuilder;
+class Scope;
+struct NodeValue;
+
+struct OpEntry {
+  llvm::StringLiteral name;
+  int64_t since; ///< the opset from which this row holds
+  /// Emits the ops of one node into its mpc.layer and sets its results; errors are reported to the
+  /// builder.
+  void (*import)(NodeBuilder &) = nullptr;
+  /// Instead: an operation on values of the graph that no layer computes (a shape, a list, a
+  /// branch). False after an error.
+  bool (*importWhole)(GraphImporter &, const Node &, Scope &, llvm::StringRef path) = nullptr;
+  /// It moves elements and computes nothing with them: extents that are the open batch stay so.
+  bool moves = false;
+  llvm::StringLiteral domain = "";
+};
+
+// A table for each file in Ops.
+llvm::ArrayRef<OpEntry> getElementwiseOps();
+llvm::ArrayRef<OpEntry> getLogicOps();
+llvm::ArrayRef<OpEntry> getActivationOps();
+llvm::ArrayRef<OpEntry> getReductionOps();
+llvm::ArrayRef<OpEntry> getMovementOps();
+llvm::ArrayRef<OpEntry> getShapeOps();
+llvm::ArrayRef<OpEntry> getContractionOps();
+llvm::ArrayRef<OpEntry> getConvolutionOps();
+llvm::ArrayRef<OpEntry> getPoolingOps();
+llvm::ArrayRef<OpEntry> getNormalizationOps();
+llvm::ArrayRef<OpEntry> getIndexingOps();
+llvm::ArrayRef<OpEntry> getLossOps();
+llvm::ArrayRef<OpEntry> getQuantizationOps();
+llvm::ArrayRef<OpEntry> getRecurrentOps();
+llvm::ArrayRef<OpEntry> getControlOps();
+llvm::ArrayRef<OpEntry> getSequenceOps();
+llvm::ArrayRef<OpEntry> getRandomOps();
+llvm::ArrayRef<OpEntry> getTrainingOps();
+llvm::ArrayRef<OpEntry> getAttentionOps();
+llvm::ArrayRef<OpEntry> getSequentialOps();
+llvm::ArrayRef<OpEntry> getQuantizedConvolutionOps();
+
+/// The row that holds in `opset`; null where there is none.
+const OpEntry *findOp(llvm::StringRef domain, llvm::StringRef name, int64_t opset);
+
+} // namespace mpc::onnx
+
+#endif

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Comparisons, truth values and bits.
+#include "lib/Import/ONNX/NodeBuilder.h"
+#include "lib/Import/ONNX/OpTable.h"
+#include "lib/Import/ONNX/Ops/Arithmetic.h"
+
+namespace mpc::onnx {
+namespace {
+
+using mlir::Value;
+using B = NodeBuilder;
+
+template <ComparePredicate predicate> void compare(B &b) {
+  if (auto pair = getPair(b))
+    b.setResult(0, b.makeCompare(predicate, pair->first, pair->second));
+}
+
+void logicalAnd(B &b) {
+  if (auto pair = getPair(b))
+    b.setResult(0, b.make<LogicalAndOp>(pair->first, pair->second));
+}
+void logicalOr(B &b) {
+  if (auto pair = getPair(b))
+    b.setResult(0, b.makeOr(pair->first, pair->second));
+}
+void logicalXor(B &b) {
+  if (auto pair = getPair(b))
+    b.setResult(0, b.makeCompare(ComparePredicate::NE, pair->first, pair->second));
+}
+void logicalNot(B &b) {
+  if (Value x = b.get(0))
+    b.setResult(0, elementTypeOf(x).isInteger(1) ? b.makeNot(x) : b.error("takes truth values"));
+}
+
+template <IntegerKind kind> void bitwise(B &b) {
+  auto pair = getPair(b);
+  if (!pair)
+    return;
+  if (b.isFloat(pair->first) || elementTypeOf(pair->first).isInteger(1))
+    return (void)b.error("takes integers");
+  b.setResult(0, b.make<IntegerOp>(kind, pair->first, pair->second));
+}
+
+void bitwiseNot(B &b) {
+  Value x = b.get(0);
+  if (!x)
+    return;
+  if (b.isFloat(x))
+    return (void)b.error("takes integers");
+  b.setResult(0, b.make<IntegerOp>(IntegerKind::Xor, x, b.makeInteger(elementTypeOf(x), -1)));
+}
+
+/// Shifts by the width and more give 0.
+void bitShift(B &b) {
+  auto pair = getPair(b);
+  if (!pair)
+    return;
+  auto [x, y] = *pair;
+  const mlir::Type type = elementTypeOf(x);
+  const llvm::StringRef direction = b.attributes.getText("direction");
+  if (!type.isUnsignedInteger())
+    return (void)b.error("takes unsigned integers");
+  if (direction != "LEFT" && direction != "RIGHT")
+    return (void)b.error("the direction must be LEFT or RIGHT");
+  Value shifted = b.make<IntegerOp>(
+      direction == "LEFT" ? IntegerKind::ShiftLeft : IntegerKind::ShiftRight, x, y);
+  Value width = b.makeInteger(type, type.getIntOrFloatBitWidth());
+  b.setResult(0, b.makeSelect(ComparePredicate::LT, y, width, shifted, b.makeZero(type)));
+}
+
+void isNaN(B &b) {
+  if (Value x = b.get(0))
+    b.setResult(0, b.makeCompare(ComparePredicate::NE, x, x));
+}
+
+/// Of either sign, or of those that the attributes ask for.
+void isInf(B &b) {
+  Value x = b.get(0);
+  if (!x)
+    return;
+  const bool positive = b.attributes.getFlag("detect_positive", true),
+             negative = b.attributes.getFlag("detect_negative", true);
+  Value isNumber = b.makeCompare(ComparePredicate::EQ, x, x), zero = b.makeConstant(0.0);
+  Value result = b.make<LogicalAndOp>(isNumber, b.makeNot(b.make<IsFiniteOp>(x)));
+  if (!positive)
+    result = b.make<LogicalAndOp>(result, b.makeCompare(ComparePredicate::LT, x, zero));
+  if (!negative)
+    result = b.make<LogicalAndOp>(result, b.makeCompare(ComparePredicate::GT, x, zero));
+  b.setResult(0, result);
+}
+
+void where(B &b) {
+  Value condition = b.get(0), x = b.get(1), y = b.get(2);
+  if (!condition || !x || !y || !b.checkBroadcast({condition, x, y}))
+    return;
+  if (elementTypeOf(x) != elementTypeOf(y) || !elementTypeOf(condition).isInteger(1))
+    return (void)b.error("takes truth values and two tensors of one type");
+  b.setResult(0, b.makeSelect(condition, x, y), b.getType(1));
+}
+
+constexpr OpEntry kTable[] = {
+    {"And", 1, logicalAnd},
+    {"BitShift", 11, bitShift},
+    {"BitwiseAnd", 18, bitwise<IntegerKind::And>},
+    {"BitwiseNot", 18, bitwiseNot},
+    {"BitwiseOr", 18, bitwise<IntegerKind::Or>},
+    {"BitwiseXor", 18, bitwise<IntegerKind::Xor>},
+    {"Equal", 1, compare<ComparePredicate::EQ>},
+    {"Greater", 1, compare<ComparePredicate::GT>},
+    {"GreaterOrEqual", 12, compare<ComparePredicate::GE>},
+    {"IsInf", 10, isInf},
+    {"IsNaN", 9, isNaN},
+    {"Less", 1, compare<ComparePredicate::LT>},
+    {"LessOrEqual", 12, compare<ComparePredicate::LE>},
+    {"Not", 1, logicalNot},
+    {"Or", 1, logicalOr},
+    {"Where", 9, where},
+    {"Xor", 1, logicalXor},
+};
+
+} // namespace
+
+llvm::ArrayRef<OpEntry> getLogicOps() { return kTable; }
+
+} // namespace mpc::onnx

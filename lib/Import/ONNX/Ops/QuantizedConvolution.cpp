@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Convolutions of integers of 8 bits, in the narrowest floating type in which their sums are exact.
+#include "lib/Import/Common/Shape.h"
+#include "lib/Import/ONNX/OpTable.h"
+#include "lib/Import/ONNX/Ops/Quantization.h"
+#include "lib/Import/ONNX/Ops/Windows.h"
+
+namespace mpc::onnx {
+namespace {
+
+using mlir::Value;
+using B = NodeBuilder;
+using Extents = llvm::SmallVector<int64_t>;
+
+/// Products of two differences of 8 bits that a float32 adds without rounding.
+constexpr int64_t kMostExact = (int64_t(1) << 24) / (255 * 255);
+
+Value castTo(B &b, Value x, mlir::Type element) {
+  return elementTypeOf(x) == element
+             ? x
+             : b.make<CastOp>(mlir::RankedTensorType::get(b.shapeOf(x), element), x);
+}
+
+/// Input `i` without its zero point, as whole floating numbers; null after an error.
+Value readDifference(B &b, unsigned i, unsigned zeroPoint) {
+  if (b.getType(i) != DataType::Int8 && b.getType(i) != DataType::UInt8)
+    return b.error("takes integers of 8 bits");
+  Value x = b.get(i);
+  const mlir::Type i32 = b.builder.getI32Type();
+  Value whole = x ? castTo(b, x, i32) : Value();
+  if (whole && b.has(zeroPoint)) {
+    Value zero = b.get(zeroPoint);
+    if (!zero)
+      return {};
+    // One number, or of weights one for each filter.
+    Extents shape;
+    if (tensorTypeOf(zero).getNumElements() != 1) {
+      shape.assign(size_t(b.rankOf(x)), 1);
+      shape.front() = b.shapeOf(x).front();
+    }
+    if (!shape.empty() && b.shapeOf(zero) != llvm::ArrayRef<int64_t>{shape.front()})
+      return b.error("the zero points have the shape " + printShape(b.shapeOf(zero)));
+    whole = b.make<SubtractOp>(whole, castTo(b, b.makeReshape(zero, shape), i32));
+  }
+  return whole ? b.makeCastToFloat(whole) : Value();
+}
+
+/// The sums [batch, places…, filters]; null after an error.
+Value convolve(B &b, unsigned input, unsigned inputZero, unsigned weights, unsigned weightsZero) {
+  const Extents shape = b.getShape(input), kernel = b.getShape(weights);
+  const int64_t groups = b.attributes.getInteger("group", 1);
+  if (shape.size() < 3 || shape.size() > 5 || kernel.size() != shape.size() || groups < 1 ||
+      shape[1] != kernel[1] * groups || kernel[0] % groups)
+    return b.error("the shapes " + printShape(shape) + " and " + printShape(kernel) +
+                   " do not fit a convolution of " + llvm::Twine(groups) + " groups");
+  int64_t depth = 1;
+  for (int64_t extent : llvm::ArrayRef(kernel).drop_front())
+    depth *= extent;
+  b.setComputeType(depth > kMostExact ? DataType::Double : DataType::Float);
+  Value x = readDifference(b, input, inputZero),
+        w = x ? readDifference(b, weights, weightsZero) : Value();
+  if (!w)
+    return {};
+  auto window =
+      Window::read(b, llvm::ArrayRef(shape).drop_front(2), llvm::ArrayRef(kernel).drop_front(2));
+  if (!window)
+    return {};
+  for (size_t d = 0; d < window->rank(); ++d)
+    if (window->low[d] < 0 || window->high[d] < 0 || window->places(d, shape[d + 2]) < 1)
+      return b.error("the window does not fit, or its padding is negative");
+  Extents order;
+  for (size_t axis = 2; axis < shape.size(); ++axis)
+    order.push_back(int64_t(axis));
+  order.append({1, 0});
+  return b.make<ConvolutionOp>(
+      toChannelsLast(b, x), b.make<TransposeOp>(w, order),
+      ConvolutionWindow{window->strides, window->low, window->high, window->dilations, groups});
+}
+
+void convInteger(B &b) {
+  if (Value y = convolve(b, 0, 2, 1, 3))
+    b.setResult(0, fromChannelsLast(b, castTo(b, y, b.builder.getI32Type())), DataType::Int32);
+}
+
+Value readScale(B &b, unsigned i) {
+  Value scale = b.get(i);
+  if (!scale || tensorTypeOf(scale).getNumElements() != 1)
+    return scale;
+  return b.makeReshape(scale, {});
+}
+
+void qLinearConv(B &b) {
+  const DataType type = b.getType(7);
+  if (!rangeOf(type))
+    return (void)b.error("the output's zero point must be an integer of 8 bits");
+  Value sums = convolve(b, 0, 2, 3, 5);
+  Value ofInput = sums ? readScale(b, 1) : Value(), ofWeights = ofInput ? readScale(b, 4) : Value();
+  Value ofResult = ofWeights ? readScale(b, 6) : Value(), zero = ofResult ? b.get(7) : Value();
+  if (!zero)
+    return;
+  if (b.has(8)) {
+    Value bias = b.get(8);
+    if (!bias)
+      return;
+    sums = b.make<AddOp>(sums, b.makeCastToFloat(bias));
+  }
+  Value factor = b.make<DivideOp>(b.make<MultiplyOp>(ofInput, ofWeights), ofResult);
+  Value y = saturate(b, b.make<MultiplyOp>(sums, factor), b.makeReshape(zero, {}), type);
+  b.setResult(0, fromChannelsLast(b, y), type);
+}
+
+constexpr OpEntry kTable[] = {
+    {"ConvInteger", 10, convInteger},
+    {"QLinearConv", 10, qLinearConv},
+};
+
+} // namespace
+
+llvm::ArrayRef<OpEntry> getQuantizedConvolutionOps() { return kTable; }
+
+} // namespace mpc::onnx

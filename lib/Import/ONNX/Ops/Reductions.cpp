@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Reductions over axes, in float32 or wider inside, and running sums.
+#include "lib/Import/Common/PositionMasks.h"
+#include "lib/Import/ONNX/NodeBuilder.h"
+#include "lib/Import/ONNX/OpTable.h"
+#include "lib/Import/ONNX/Ops/Arithmetic.h"
+#include "lib/Import/ONNX/Ops/Axes.h"
+
+namespace mpc::onnx {
+namespace {
+
+using mlir::Value;
+using B = NodeBuilder;
+
+struct Reduction {
+  Value x;
+  llvm::SmallVector<int64_t> axes;
+  bool keepDims = true;
+};
+
+/// The axes are an attribute before opset `since`, then an input. Nothing after an error, and where
+/// the operation has no axes and so nothing to do (then the result is the input).
+std::optional<Reduction> readReduction(B &b, int64_t since) {
+  Reduction reduction;
+  reduction.x = b.get(0);
+  reduction.keepDims = b.attributes.getFlag("keepdims", true);
+  if (!reduction.x)
+    return std::nullopt;
+  const int64_t rank = b.rankOf(reduction.x);
+  llvm::SmallVector<int64_t> axes = b.attributes.getIntegers("axes");
+  if (b.opset >= since && b.has(1)) {
+    auto given = b.getIntegers(1, "the axes");
+    if (!given)
+      return std::nullopt;
+    axes = *given;
+  }
+  if (axes.empty()) {
+    if (b.attributes.getFlag("noop_with_empty_axes")) {
+      reduction.axes.clear();
+      return reduction;
+    }
+    axes = llvm::to_vector(llvm::seq<int64_t>(0, rank));
+  }
+  auto resolved = b.resolveAxes(axes, rank);
+  if (!resolved)
+    return std::nullopt;
+  reduction.axes = *resolved;
+  return reduction;
+}
+
+/// Sums that overflow the element type on the way are in float32 or wider, rounded once.
+Value widen(B &b, Value x) { return b.makeCastLike(x, x, /*wide=*/true); }
+
+Value sum(B &b, Value x, const Reduction &r) {
+  return r.axes.empty() ? x : b.makeReduce(ReduceKind::Sum, x, r.axes, r.keepDims);
+}
+
+/// Of float tensors in `ofFloats`, of integers in `ofIntegers`.
+using FloatFn = Value (*)(B &, Value, const Reduction &);
+template <FloatFn ofFloats, FloatFn ofIntegers = nullptr, int64_t since = 18> void reduce(B &b) {
+  auto r = readReduction(b, since);
+  if (!r)
+    return;
+  if (b.isFloat(r->x))
+    b.setResult(0, ofFloats(b, r->x, *r));
+  else if constexpr (ofIntegers != nullptr)
+    b.setResult(0, ofIntegers(b, r->x, *r));
+  else
+    b.error("of integers is not supported; cast them first");
+}
+
+Value largest(B &b, Value x, const Reduction &r) {
+  const bool isBool = elementTypeOf(x).isInteger(1);
+  return r.axes.empty()
+             ? x
+             : b.makeReduce(isBool ? ReduceKind::Any : ReduceKind::Max, x, r.axes, r.keepDims);
+}
+Value smallest(B &b, Value x, const Reduction &r) {
+  const bool isBool = elementTypeOf(x).isInteger(1);
+  return r.axes.empty()
+             ? x
+             : b.makeReduce(isBool ? ReduceKind::All : ReduceKind::Min, x, r.axes, r.keepDims);
+}
+
+Value mean(B &b, Value x, const Reduction &r) {
+  return r.axes.empty() ? x : b.makeReduce(ReduceKind::Mean, x, r.axes, r.keepDims);
+}
+/// Rounded towards zero.
+Value meanOfIntegers(B &b, Value x, const Reduction &r) {
+  int64_t count = 1;
+  for (int64_t axis : r.axes)
+    count *= b.shapeOf(x)[axis];
+  if (count < 0)
+    return b.error("a mean of integers over the open batch is not supported");
+  return divideTruncated(b, sum(b, x, r), b.makeInteger(elementTypeOf(x), count));
+}
+
+Value absolute(B &b, Value x) {
+  if (b.isFloat(x))
+    return b.make<AbsOp>(x);
+  return elementTypeOf(x).isUnsignedInteger()
+             ? x
+             : b.make<MaximumOp>(x, b.make<SubtractOp>(b.makeZero(elementTypeOf(x)), x));
+}
+
+Value sumOfSizes(B &b, Value x, const Reduction &r) { return sum(b, absolute(b, x), r); }
+
+Value sumOfSquares(B &b, Value x, const Reduction &r) {
+  Value wide = b.isFloat(x) ? widen(b, x) : x;
+  Value total = sum(b, b.make<MultiplyOp>(wide, wide), r);
+  return b.isFloat(x) ? b.makeCastLike(total, x) : total;
+}
+
+Value norm(B &b, Value x, const Reduction &r) {
+  Value wide = widen(b, x);
+  return b.makeCastLike(b.make<SqrtOp>(sum(b, b.make<MultiplyOp>(wide, wide), r)), x);
+}
+/// Truncated, as a cast makes it.
+Value normOfIntegers(B &b, Value x, const Reduction &r) {
+  b.setComputeType(DataType::Double);
+  Value wide = b.makeCastToFloat(x);
+  Value root = b.make<SqrtOp>(sum(b, b.make<MultiplyOp>(wide, wide), r));
+  return b.make<CastOp>(mlir::RankedTensorType::get(b.shapeOf(root), elementTypeOf(x)), root);
+}
+
+Value logarithm(B &b, Value x, const Reduction &r) {
+  return b.makeCastLike(b.make<LogOp>(sum(b, widen(b, x), r)), x);
+}
+
+Value logOfExponentials(B &b, Value x, const Reduction &r) {
+  if (r.axes.empty())
+    return x;
+  Value result = logSumExp(b.builder, b.location, widen(b, x), r.axes);
+  return b.makeCastLike(
+      r.keepDims ? result
+                 : b.makeReshape(result, reducedShape(b.shapeOf(x), r.axes, /*keepDims=*/false)),
+      x);
+}
+
+/// Halves are multiplied until one element is left.
+Value product(B &b, Value x, const Reduction &r) {
+  const bool isFloat = b.isFloat(x);
+  Value y = isFloat ? widen(b, x) : x;
+  for (int64_t axis : r.axes) {
+    if (mlir::ShapedType::isDynamic(b.shapeOf(y)[axis]))
+      return b.error("a product over the open batch is not supported; say the batch: --batch=N");
+    while (b.shapeOf(y)[axis] > 1) {
+      const int64_t extent = b.shapeOf(y)[axis], half = extent / 2;
+      Value first = b.make<SliceOp>(y, axis, 0, half),
+            second = b.make<SliceOp>(y, axis, half, half);
+      Value both = b.make<MultiplyOp>(first, second);
+      if (extent % 2) {
+        Value last = b.make<SliceOp>(y, axis, extent - 1, 1);
+        Value head = b.make<MultiplyOp>(b.make<SliceOp>(both, axis, 0, 1), last);
+        both = half == 1
+                   ? head
+                   : b.make<ConcatenateOp>(
+                         mlir::ValueRange{head, b.make<SliceOp>(both, axis, 1, half - 1)}, axis);
+      }
+      y = both;
+    }
+  }
+  y = b.makeReshape(y, reducedShape(b.shapeOf(x), r.axes, r.keepDims));
+  return isFloat ? b.makeCastLike(y, x) : y;
+}
+
+// ---- Places -------------------------------------------------------------------------------------
+
+/// The first, or with `select_last_index` the last, largest or smallest element along an axis.
+template <bool smallest> void argument(B &b) {
+  Value x = b.get(0);
+  if (!x)
+    return;
+  std::optional<int64_t> axis = b.resolveAxis(b.attributes.getInteger("axis", 0), b.rankOf(x));
+  if (!axis)
+    return;
+  const int64_t extent = b.shapeOf(x)[*axis];
+  if (mlir::ShapedType::isDynamic(extent))
+    return (void)b.error("the axis is the open batch; say the batch: --batch=N");
+  const llvm::SmallVector<int64_t> kept =
+      reducedShape(b.shapeOf(x), {*axis}, /*keepDims=*/b.attributes.getFlag("keepdims", true));
+  if (!b.isFloat(x)) {
+    b.setComputeType(DataType::Double);
+    x = b.makeCastToFloat(x);
+  }
+  if (smallest)
+    x = b.make<NegateOp>(x);
+  const bool isLast = b.attributes.getFlag("select_last_index");
+  Value place = b.make<ArgMaxOp>(isLast ? reverse(b, x, *axis) : x, *axis);
+  if (isLast)
+    place = b.make<SubtractOp>(b.makeInteger(b.builder.getI32Type(), extent - 1), place);
+  place =
+      b.make<CastOp>(mlir::RankedTensorType::get(b.shapeOf(place), b.builder.getI64Type()), place);
+  b.setResult(0, b.makeReshape(place, kept));
+}
+
+/// Element i is the sum of those up to it: a product with a triangle of ones.
+void cumulativeSum(B &b) {
+  Value x = b.get(0);
+  auto given = b.getIntegers(1, "the axis");
+  if (!x || !given || given->size() != 1)
+    return;
+  const int64_t rank = b.rankOf(x);
+  std::optional<int64_t> axis = b.resolveAxis(given->front(), rank);
+  if (!axis)
+    return;
+  const int64_t extent = b.shapeOf(x)[*axis];
+  if (mlir::ShapedType::isDynamic(extent))
+    return (void)b.error("the axis is the open batch; say the batch: --batch=N");
+  const bool isReverse = b.attributes.getFlag("reverse"),
+             isExclusive = b.attributes.getFlag("exclusive");
+  // Row i of the result sees column j of the input.
+  const ComparePredicate sees = isReverse
+                                    ? (isExclusive ? ComparePredicate::GT : ComparePredicate::GE)
+                                    : (isExclusive ? ComparePredicate::LT : ComparePredicate::LE);
+  Value mask = makeDiagonalMask(b, extent, extent, sees);
+  llvm::SmallVector<int64_t> toLast, back(rank);
+  for (int64_t d = 0; d < rank; ++d)
+    if (d != *axis)
+      toLast.push_back(d);
+  toLast.push_back(*axis);
+  for (const auto &[place, d] : llvm::enumerate(toLast))
+    back[d] = int64_t(place);
+  const bool moves = *axis != rank - 1;
+  Value last = moves ? b.make<TransposeOp>(x, toLast) : x;
+  Value sums;
+  if (b.isFloat(x)) {
+    sums = b.make<ContractOp>(last, b.makeCastToFloat(mask), llvm::ArrayRef<int64_t>{rank - 1},
+                              llvm::ArrayRef<int64_t>{1});
+  } else {
+    llvm::SmallVector<int64_t> row(b.shapeOf(last));
+    row.insert(row.end() - 1, 1);
+    Value kept = b.makeSelect(mask, b.makeReshape(last, row), b.makeZero(elementTypeOf(x)));
+    sums = b.makeReduce(ReduceKind::Sum, kept, {rank}, /*keepDims=*/false);
+  }
+  b.setResult(0, moves ? b.make<TransposeOp>(sums, back) : sums);
+}
+
+constexpr OpEntry kTable[] = {
+    {"ArgMax", 1, argument<false>},
+    {"ArgMin", 1, argument<true>},
+    {"CumSum", 11, cumulativeSum},
+    {"ReduceL1", 1, reduce<sumOfSizes, sumOfSizes>},
+    {"ReduceL2", 1, reduce<norm, normOfIntegers>},
+    {"ReduceLogSum", 1, reduce<logarithm>},
+    {"ReduceLogSumExp", 1, reduce<logOfExponentials>},
+    {"ReduceMax", 1, reduce<largest, largest>},
+    {"ReduceMean", 1, reduce<mean, meanOfIntegers>},
+    {"ReduceMin", 1, reduce<smallest, smallest>},
+    {"ReduceProd", 1, reduce<product, product>},
+    {"ReduceSum", 1, reduce<sum, sum, 13>},
+    {"ReduceSumSquare", 1, reduce<sumOfSquares, sumOfSquares>},
+};
+
+} // namespace
+
+llvm::ArrayRef<OpEntry> getReductionOps() { return kTable; }
+
+} // namespace mpc::onnx

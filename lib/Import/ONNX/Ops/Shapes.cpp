@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Constants, shapes as values, and numbers that follow from shapes: all known at import.
+#include "lib/Import/ONNX/GraphImporter.h"
+#include "lib/Import/ONNX/NodeBuilder.h"
+#include "lib/Import/ONNX/Ops/Broadcasts.h"
+
+#include <cmath>
+
+namespace mpc::onnx {
+namespace {
+
+using mlir::Value;
+using B = NodeBuilder;
+
+bool setLiteral(GraphImporter &importer, const Node &node, Scope &scope, Literal literal) {
+  NodeValue value;
+  value.type = literal.type;
+  value.literal = std::make_shared<const Literal>(std::move(literal));
+  importer.setOutput(node, 0, scope, std::move(value));
+  return true;
+}
+
+Literal makeNumbers(mlir::Builder &builder, llvm::ArrayRef<int64_t> shape,
+                    llvm::ArrayRef<double> values) {
+  Literal literal;
+  literal.type = DataType::Float;
+  literal.tensor.elementType = builder.getF32Type();
+  literal.tensor.shape.assign(shape.begin(), shape.end());
+  literal.tensor.floats.assign(values.begin(), values.end());
+  return literal;
+}
+
+bool constant(GraphImporter &importer, const Node &node, Scope &scope, llvm::StringRef path) {
+  const NodeAttributes attributes(node);
+  mlir::Builder &builder = importer.forward.builder;
+  if (const Tensor *tensor = attributes.getTensor("value")) {
+    std::optional<Literal> literal = Literal::decode(builder, *tensor);
+    if (literal)
+      return setLiteral(importer, node, scope, std::move(*literal));
+    importer.error(path, "constants of type " + spell(tensor->type) + " are not supported");
+    return false;
+  }
+  if (attributes.has("value_int"))
+    return setLiteral(importer, node, scope,
+                      Literal::fromIntegers(builder, {}, {attributes.getInteger("value_int", 0)}));
+  if (attributes.has("value_float"))
+    return setLiteral(importer, node, scope,
+                      makeNumbers(builder, {}, {attributes.getNumber("value_float", 0)}));
+  if (attributes.has("value_ints")) {
+    const auto values = attributes.getIntegers("value_ints");
+    return setLiteral(importer, node, scope,
+                      Literal::fromIntegers(builder, {int64_t(values.size())}, values));
+  }
+  if (attributes.has("value_floats")) {
+    const auto values = attributes.getNumbers("value_floats");
+    return setLiteral(importer, node, scope,
+                      makeNumbers(builder, {int64_t(values.size())}, values));
+  }
+  importer.error(path,
+                 "Constant: of text or of a sparse tensor is not supported; expected numbers");
+  return false;
+}
+
+bool identity(GraphImporter &importer, const Node &node, Scope &scope, llvm::StringRef path) {
+  const NodeValue *value = importer.read(node, 0, scope, path);
+  if (!value)
+    return false;
+  importer.setOutput(node, 0, scope, *value);
+  return true;
+}
+
+/// The extents from `start` up to `end`; the batch is told by a number of its own.
+bool shapeOf(GraphImporter &importer, const Node &node, Scope &scope, llvm::StringRef path) {
+  const NodeValue *value = importer.read(node, 0, scope, path);
+  if (!value || value->elements) {
+    importer.error(path, "Shape: takes a tensor");
+    return false;
+  }
+  const llvm::SmallVector<int64_t> shape = importer.getShape(*value);
+  const NodeAttributes attributes(node);
+  const int64_t rank = int64_t(shape.size());
+  auto bound = [&](llvm::StringRef name, int64_t otherwise) {
+    const int64_t given = attributes.getInteger(name, otherwise);
+    return std::clamp<int64_t>(given < 0 ? given + rank : given, 0, rank);
+  };
+  const int64_t start = bound("start", 0), end = std::max(start, bound("end", rank));
+  llvm::SmallVector<int64_t> values;
+  bool hasBatch = false;
+  for (int64_t extent : llvm::ArrayRef(shape).slice(size_t(start), size_t(end - start))) {
+    const bool isOpen = mlir::ShapedType::isDynamic(extent);
+    hasBatch |= isOpen;
+    values.push_back(isOpen ? Literal::kBatch : extent);
+  }
+  Literal literal =
+      Literal::fromIntegers(importer.forward.builder, {int64_t(values.size())}, values);
+  literal.hasBatch = hasBatch;
+  return setLiteral(importer, node, scope, std::move(literal));
+}
+
+bool sizeOf(GraphImporter &importer, const Node &node, Scope &scope, llvm::StringRef path) {
+  const NodeValue *value = importer.read(node, 0, scope, path);
+  if (!value || value->elements) {
+    importer.error(path, "Size: takes a tensor");
+    return false;
+  }
+  int64_t count = 1;
+  bool hasBatch = false;
+  for (int64_t extent : importer.getShape(*value))
+    if (mlir::ShapedType::isDynamic(extent))
+      hasBatch = true;
+    else
+      count *= extent;
+  if (hasBatch && count != 1) {
+    importer.error(path, "Size: depends on the open batch; say the batch: --batch=N");
+    return false;
+  }
+  Literal literal =
+      Literal::fromIntegers(importer.forward.builder, {}, {hasBatch ? Literal::kBatch : count});
+  literal.hasBatch = hasBatch;
+  return setLiteral(importer, node, scope, std::move(literal));
+}
+
+void constantOfShape(B &b) {
+  std::optional<llvm::SmallVector<int64_t>> shape = b.getExtents(0, "the shape");
+  if (!shape)
+    return;
+  Literal element;
+  if (const Tensor *tensor = b.attributes.getTensor("value")) {
+    std::optional<Literal> read = Literal::decode(b.builder, *tensor);
+    if (!read || read->tensor.size() != 1)
+      return (void)b.error("'value' must be one number");
+    element = std::move(*read);
+    element.tensor.shape.clear();
+  } else {
+    element = makeNumbers(b.builder, {}, {0.0});
+  }
+  if (isFloating(element.type))
+    b.setComputeType(element.type);
+  b.setResult(0, broadcastTo(b, b.makeLiteral(element), *shape), element.type);
+}
+
+/// start, start + delta, … below the limit.
+void range(B &b) {
+  auto start = b.getNumbers(0, "the start"), limit = b.getNumbers(1, "the limit"),
+       delta = b.getNumbers(2, "the delta");
+  if (!start || !limit || !delta || start->size() != 1 || limit->size() != 1 || delta->size() != 1)
+    return;
+  const double places = std::ceil((limit->front() - start->front()) / delta->front());
+  if (!(places >= 1 && places <= double(1 << 24)))
+    return (void)b.error("the range has no elements, or more than 2^24");
+  const int64_t count = int64_t(places);
+  Literal literal;
+  literal.type = b.getType(0);
+  literal.tensor.elementType = b.getLiteral(0)->tensor.elementType;
+  literal.tensor.shape = {count};
+  literal.tensor.allocate();
+  for (int64_t i = 0; i < count; ++i)
+    literal.tensor.set(i, start->front() + double(i) * delta->front());
+  if (isFloating(literal.type))
+    b.setComputeType(literal.type);
+  b.setResult(0, b.makeLiteral(literal), literal.type);
+}
+
+/// Ones on a diagonal; the type is an attribute, else the input's.
+void eyeLike(B &b) {
+  if (!b.has(0))
+    return;
+  const llvm::SmallVector<int64_t> shape = b.getShape(0);
+  if (shape.size() != 2 || llvm::is_contained(shape, mlir::ShapedType::kDynamic))
+    return (void)b.error("takes a matrix of known shape");
+  const auto type = DataType(b.attributes.getInteger("dtype", int64_t(b.getType(0))));
+  const mlir::Type element = nominalType(b.builder, type);
+  if (!element || shape[0] * shape[1] > (1 << 24))
+    return (void)b.error("the type is not supported, or the matrix too large");
+  Literal literal;
+  literal.type = type;
+  literal.tensor.elementType =
+      type == DataType::Double ? mlir::Type(b.builder.getF64Type()) : element;
+  literal.tensor.shape = shape;
+  literal.tensor.allocate();
+  const int64_t diagonal = b.attributes.getInteger("k", 0);
+  for (int64_t row = 0; row < shape[0]; ++row)
+    if (row + diagonal >= 0 && row + diagonal < shape[1])
+      literal.tensor.set(row * shape[1] + row + diagonal, 1.0);
+  if (isFloating(type))
+    b.setComputeType(type);
+  b.setResult(0, b.makeLiteral(literal), type);
+}
+
+constexpr OpEntry kTable[] = {
+    {"Constant", 1, nullptr, constant},
+    {"ConstantOfShape", 9, constantOfShape},
+    {"EyeLike", 9, eyeLike},
+    {"Identity", 1, nullptr, identity},
+    {"Range", 11, range},
+    {"Shape", 1, nullptr, shapeOf},
+    {"Size", 1, nullptr, sizeOf},
+};
+
+} // namespace
+
+llvm::ArrayRef<OpEntry> getShapeOps() { return kTable; }
+
+} // namespace mpc::onnx

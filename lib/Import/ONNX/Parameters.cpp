@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "lib/Import/ONNX/Parameters.h"
+
+#include "llvm/ADT/StringSwitch.h"
+
+namespace mpc::onnx {
+
+namespace {
+
+/// A constant of more elements is no part of the code.
+constexpr int64_t kMostElements = 1024;
+
+/// The inputs of an operation that hold weights, by their numbers; of -1 all of them.
+llvm::ArrayRef<int> weightInputs(llvm::StringRef op) {
+  static constexpr int all[] = {-1}, first[] = {0}, second[] = {1}, pair[] = {1, 2},
+                       triple[] = {1, 2, 3};
+  return llvm::StringSwitch<llvm::ArrayRef<int>>(op)
+      .Cases({"MatMul", "Gemm", "Einsum"}, all)
+      .Cases({"Conv", "ConvTranspose", "LayerNormalization", "GroupNormalization",
+              "InstanceNormalization", "BatchNormalization"},
+             pair)
+      .Cases({"RNN", "LSTM", "GRU"}, triple)
+      .Cases({"PRelu", "RMSNormalization", "SimplifiedLayerNormalization"}, second)
+      .Case("Gather", first)
+      .Default({});
+}
+
+/// Operations through which a weight goes on its way.
+bool passesWeights(llvm::StringRef op) {
+  return llvm::StringSwitch<bool>(op)
+      .Cases({"Identity", "Transpose", "Reshape", "Cast", "Squeeze", "Unsqueeze", "Flatten"}, true)
+      .Default(false);
+}
+
+/// Biases and the factors of decomposed normalisations: vectors along the last axis.
+bool takesVectors(llvm::StringRef op) { return op == "Add" || op == "Mul" || op == "Sub"; }
+
+} // namespace
+
+Parameters::Parameters(const Graph &graph) {
+  llvm::StringMap<const Tensor *> initializers;
+  for (const Tensor &tensor : graph.initializers)
+    if (isFloating(tensor.type))
+      initializers[tensor.name] = &tensor;
+  llvm::StringMap<std::string> origin; // of values that are initializers in another form
+  auto originOf = [&](llvm::StringRef name) -> const Tensor * {
+    auto through = origin.find(name);
+    auto found = initializers.find(through == origin.end() ? name : through->second);
+    return found == initializers.end() ? nullptr : found->second;
+  };
+  for (const Node &node : graph.nodes) {
+    if (!node.domain.empty())
+      continue;
+    const llvm::ArrayRef<int> weights = weightInputs(node.op);
+    for (const auto &[i, name] : llvm::enumerate(node.inputs)) {
+      const Tensor *tensor = originOf(name);
+      if (!tensor)
+        continue;
+      const bool isVector =
+          tensor->shape.size() == 1 && tensor->shape.front() > 1 && takesVectors(node.op);
+      if (llvm::StringRef(node.op).ends_with("Normalization"))
+        kept.insert(tensor->name);
+      if (isVector || llvm::is_contained(weights, -1) || llvm::is_contained(weights, int(i)))
+        trained.insert(tensor->name);
+    }
+    if (passesWeights(node.op) && !node.inputs.empty() && !node.outputs.empty())
+      if (const Tensor *tensor = originOf(node.inputs.front()))
+        origin[node.outputs.front()] = tensor->name;
+  }
+}
+
+std::optional<unsigned> Parameters::declare(mlir::Builder &builder, const Tensor &tensor) {
+  const bool trainable = trained.contains(tensor.name);
+  int64_t elements = 1;
+  for (int64_t extent : tensor.shape)
+    elements *= extent;
+  // Statistics are variables, too: training moves them.
+  if ((!trainable && !kept.contains(tensor.name) && elements <= kMostElements) || elements == 0 ||
+      !storedType(tensor.type))
+    return std::nullopt;
+  Parameter parameter;
+  parameter.path = tensor.name;
+  parameter.stored = &tensor;
+  parameter.type = mlir::RankedTensorType::get(tensor.shape, nominalType(builder, tensor.type));
+  parameter.trainable = trainable;
+  parameter.autocast = !kept.contains(tensor.name);
+  all.push_back(std::move(parameter));
+  return unsigned(all.size() - 1);
+}
+
+void Parameters::declareVariables(mlir::OpBuilder &builder, mlir::Location location) const {
+  const auto zero = mlir::FloatAttr::get(builder.getF64Type(), 0.0);
+  auto start = InitializerAttr::get(builder.getContext(), InitializerKind::Zeros, zero, zero);
+  for (const Parameter &parameter : all)
+    if (parameter.argument)
+      VariableOp::create(builder, location, parameter.path, parameter.type,
+                         parameter.trainable ? VariableRole::Trainable : VariableRole::NonTrainable,
+                         builder.getStringAttr(parameter.layer), start, RegularizerAttr(),
+                         ConstraintAttr(), parameter.autocast, mlir::FlatSymbolRefAttr());
+}
+
+void Parameters::takeWeights(WeightStore &weights) const {
+  for (const Parameter &parameter : all) {
+    if (!parameter.argument)
+      continue;
+    Weight weight;
+    weight.dtype = *storedType(parameter.stored->type);
+    weight.dims = parameter.stored->shape;
+    const llvm::ArrayRef<char> bytes = parameter.stored->bytes;
+    weight.bytes.assign(bytes.begin(), bytes.end());
+    weights.add(parameter.path, std::move(weight));
+  }
+}
+
+} // namespace mpc::onnx

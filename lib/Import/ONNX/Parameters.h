@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The initializers that become variables of the model, under their own names: those that an
+// optimizer may update, their statistics, and constants too large for the code.
+#ifndef MPC_LIB_IMPORT_ONNX_PARAMETERS_H
+#define MPC_LIB_IMPORT_ONNX_PARAMETERS_H
+
+#include "lib/Import/ONNX/NodeValue.h"
+#include "mpc/Import/ONNX/Model.h"
+#include "mpc/Support/WeightStore.h"
+
+#include "llvm/ADT/StringSet.h"
+
+namespace mpc::onnx {
+
+/// A variable of the model.
+struct Parameter {
+  std::string path;            ///< the initializer's name
+  const Tensor *stored;        ///< its first value
+  mlir::RankedTensorType type; ///< in the phase import
+  bool trainable = true;
+  bool autocast = true;         ///< false: normalisations read it in the dtype that it is stored in
+  std::string layer;            ///< the path of the first layer that reads it
+  mlir::BlockArgument argument; ///< of @forward; null until a layer reads it
+  mlir::Value update;           ///< what the last call of a layer made of it; null: nothing
+};
+
+class Parameters {
+public:
+  /// Reads from `graph` which initializers train.
+  explicit Parameters(const Graph &graph);
+
+  /// The number of the variable that `tensor` is; nothing where it is a constant.
+  std::optional<unsigned> declare(mlir::Builder &builder, const Tensor &tensor);
+
+  Parameter &get(unsigned number) { return all[number]; }
+  llvm::MutableArrayRef<Parameter> getAll() { return all; }
+  /// The mpc.variable ops of those that are read.
+  void declareVariables(mlir::OpBuilder &builder, mlir::Location location) const;
+  void takeWeights(WeightStore &weights) const;
+
+private:
+  std::vector<Parameter> all;
+  llvm::StringSet<> trained, kept; ///< kept: read as they are stored
+};
+
+} // namespace mpc::onnx
+
+#endif

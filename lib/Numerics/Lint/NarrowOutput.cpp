@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Outputs that are narrower than float32.
+#include "lib/Numerics/Lint/Rules.h"
+
+using namespace mlir;
+using namespace mpc;
+
+static void checkNarrowOutput(const LintSubject &subject, LintReport &report) {
+  func::FuncOp forward = subject.getFunction("forward");
+  if (!forward || subject.hasLayers())
+    return;
+  for (OpOperand &operand : forward.getBody().front().getTerminator()->getOpOperands()) {
+    auto name = forward.getResultAttrOfType<StringAttr>(operand.getOperandNumber(),
+                                                        MpcDialect::kOutputAttr);
+    Type element = elementTypeOf(operand.get());
+    // A softmax is told by its own rule.
+    if (name && isNarrow(element) && !skipMovement(operand.get()).getDefiningOp<SoftmaxOp>())
+      report.tell(operand.get().getLoc(),
+                  "the output \"" + name.getValue() + "\" is " + nameOf(element));
+  }
+}
+
+const LintRule mpc::kNarrowOutputRule = {
+    "narrow-output",
+    "an output below float32 (only with `--output-guard=off`)",
+    "the loss, metrics and whoever reads the output get numbers of 11 or 8 binary digits",
+    "give the last layer the policy float32, or leave the output guard on",
+    /*isAlwaysTold=*/false,
+    checkNarrowOutput,
+};

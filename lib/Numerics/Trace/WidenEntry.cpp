@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The float32 twin of an entry: op by op the same, so that values can be compared slot by slot.
+#include "lib/Numerics/Trace/ReportValues.h"
+#include "mpc/Analysis/EntryRole.h"
+
+using namespace mlir;
+using namespace mpc;
+
+static bool isNarrow(Type element) {
+  auto type = dyn_cast<FloatType>(element);
+  return type && type.getWidth() < 32;
+}
+
+static Type widened(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor || !isNarrow(tensor.getElementType()))
+    return type;
+  return tensor.clone(Float32Type::get(type.getContext()));
+}
+
+/// The numbers as they were rounded.
+static void widenConstant(ConstantOp constant) {
+  auto type = cast<RankedTensorType>(constant.getResult().getType());
+  if (!isNarrow(type.getElementType()))
+    return;
+  auto wide = cast<RankedTensorType>(widened(type));
+  SmallVector<float> numbers;
+  for (const APFloat &value : cast<DenseElementsAttr>(constant.getValue()).getValues<APFloat>()) {
+    numbers.push_back(float(value.convertToDouble()));
+    if (constant.getValue().isSplat())
+      break;
+  }
+  constant.setValueAttr(DenseElementsAttr::get(wide, ArrayRef<float>(numbers)));
+  constant.getResult().setType(wide);
+}
+
+static void widenOp(Operation *op) {
+  if (auto constant = dyn_cast<ConstantOp>(op))
+    return widenConstant(constant);
+  for (Region &region : op->getRegions())
+    for (Block &block : region)
+      for (BlockArgument argument : block.getArguments())
+        argument.setType(widened(argument.getType()));
+  for (Value result : op->getResults())
+    result.setType(widened(result.getType()));
+  if (auto trace = dyn_cast<TraceOp>(op))
+    trace.getBeforeMutable().clear(); // nothing is rounded
+  if (auto cast = dyn_cast<CastOp>(op); cast && cast.getInput().getType() == cast.getType()) {
+    cast.replaceAllUsesWith(cast.getInput());
+    cast.erase();
+  }
+}
+
+/// Arguments stay as they are stored.
+static void widenArguments(func::FuncOp entry) {
+  OpBuilder builder = OpBuilder::atBlockBegin(&entry.getBody().front());
+  for (BlockArgument argument : entry.getArguments()) {
+    Type wide = widened(argument.getType());
+    if (wide == argument.getType() || argument.use_empty())
+      continue;
+    auto cast = CastOp::create(builder, argument.getLoc(), wide, argument);
+    argument.replaceAllUsesExcept(cast, cast);
+  }
+}
+
+/// So do results.
+static void narrowResults(func::FuncOp entry) {
+  Operation *terminator = entry.getBody().front().getTerminator();
+  OpBuilder builder(terminator);
+  for (auto [operand, type] : llvm::zip_equal(terminator->getOpOperands(), entry.getResultTypes()))
+    if (operand.get().getType() != type)
+      operand.set(CastOp::create(builder, entry.getLoc(), type, operand.get()));
+}
+
+LogicalResult mpc::widenEntry(func::FuncOp entry) {
+  SmallVector<Operation *> ops;
+  entry.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) { ops.push_back(op); });
+  widenArguments(entry);
+  for (Operation *op : ops)
+    widenOp(op);
+  narrowResults(entry);
+  return success();
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// mpc-distribute: each rank of a job has samples of its own; what sums over the batch sums over the
+// ranks, too. The batch is the open extent, so an op says by its types where it ends.
+#include "mlir/IR/Remarks.h"
+#include "mpc/Analysis/EntryRole.h"
+#include "mpc/Analysis/LayerPath.h"
+#include "mpc/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace mpc;
+
+namespace mpc {
+#define GEN_PASS_DEF_DISTRIBUTE
+#include "mpc/Transforms/Passes.h.inc"
+} // namespace mpc
+
+static bool hasBatch(Type type) {
+  auto shaped = dyn_cast<ShapedType>(type);
+  return shaped && !shaped.hasStaticShape();
+}
+
+/// Whether the op ends the batch: it takes samples, and some result is one for all of them.
+static bool endsBatch(Operation *op) {
+  return op->getNumResults() != 0 && llvm::any_of(op->getOperandTypes(), hasBatch) &&
+         !llvm::all_of(op->getResultTypes(), hasBatch);
+}
+
+static LogicalResult refuse(Operation *op) {
+  InFlightDiagnostic error = op->emitError();
+  error << op->getName() << " computes one value of all samples of a batch in a way that ranks "
+        << "cannot share";
+  if (StringRef layer = layerPathOf(op->getLoc()); !layer.empty())
+    error << " (layer " << layer << ")";
+  error << "; compile without --distributed";
+  return failure();
+}
+
+namespace {
+class DistributePass : public mpc::impl::DistributeBase<DistributePass> {
+public:
+  using DistributeBase::DistributeBase;
+
+  void runOnModule() override {
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (function->hasAttr(MpcDialect::kEntryAttr) && failed(distribute(function)))
+        signalPassFailure();
+  }
+
+private:
+  LogicalResult distribute(func::FuncOp entry) {
+    // Ops that are built below are not looked at again.
+    SmallVector<Operation *> ends;
+    SmallVector<OpOperand *> states;
+    WalkResult walked = entry.walk([&](Operation *op) {
+      auto batch = dyn_cast<BatchOpInterface>(op);
+      const bool isInLoop = op->getParentOp() != entry;
+      if ((batch && batch.mixesSamples()) || (isInLoop && endsBatch(op))) {
+        (void)refuse(op);
+        return WalkResult::interrupt();
+      }
+      if (OpOperand *state = batch ? batch.getStateOfSamples() : nullptr)
+        states.push_back(state);
+      if (!isa<func::ReturnOp, YieldOp>(op) && endsBatch(op) && !isReduced(op))
+        ends.push_back(op);
+      return WalkResult::advance();
+    });
+    if (walked.wasInterrupted())
+      return failure();
+    if (failed(numberSamples(entry, states)))
+      return failure();
+    for (Operation *op : ends)
+      if (failed(reduceOverRanks(op)))
+        return failure();
+    if (!ends.empty())
+      remark::passed(entry.getLoc(), remark::RemarkOpts::name("distributed")
+                                         .category("mpc-distribute")
+                                         .function(entry.getName()))
+          << (llvm::Twine(ends.size()) + " values of all samples are reduced over ranks").str();
+    return success();
+  }
+
+  /// A second run finds the ops of the first one: their one use is a reduction over ranks, behind
+  /// the arithmetic of a mean's count.
+  static bool isReduced(Operation *op) {
+    return llvm::all_of(op->getUsers(), [](Operation *user) {
+      if (auto product = dyn_cast<MultiplyOp>(user))
+        return llvm::all_of(product->getUsers(), llvm::IsaPred<AllReduceOp>);
+      if (auto number = dyn_cast<CastOp>(user))
+        return llvm::all_of(number->getUsers(), llvm::IsaPred<AllReduceOp>);
+      return isa<AllReduceOp>(user);
+    });
+  }
+
+  /// Random numbers of a sample follow from its number in the batch of all ranks.
+  LogicalResult numberSamples(func::FuncOp entry, ArrayRef<OpOperand *> states) {
+    llvm::SmallDenseMap<Value, Value> numbered;
+    Value first;
+    for (OpOperand *state : states) {
+      if (tensorTypeOf(state->get()).getDimSize(0) > 2)
+        continue; // a run before this one
+      if (state->getOwner()->getParentOp() != entry)
+        return refuse(state->getOwner());
+      if (!first)
+        first = buildFirstSample(entry);
+      if (!first)
+        return refuse(state->getOwner());
+      Value &found = numbered[state->get()];
+      if (!found) {
+        OpBuilder builder(entry.getContext());
+        builder.setInsertionPointAfterValue(state->get());
+        if (!state->get().getDefiningOp())
+          builder.setInsertionPointAfterValue(first);
+        auto type = RankedTensorType::get({3}, builder.getI64Type());
+        found = ConcatenateOp::create(builder, state->getOwner()->getLoc(), type,
+                                      ValueRange{state->get(), first}, /*axis=*/0);
+      }
+      state->set(found);
+    }
+    return success();
+  }
+
+  /// How many samples the ranks before this one have, as a tensor<1xi64>; null without a batch.
+  static Value buildFirstSample(func::FuncOp entry) {
+    Block &body = entry.getBody().front();
+    auto input = llvm::find_if(body.getArguments(),
+                               [](Value argument) { return hasBatch(argument.getType()); });
+    if (input == body.args_end())
+      return {};
+    OpBuilder builder = OpBuilder::atBlockBegin(&body);
+    Location loc = entry.getLoc();
+    Value line = *input;
+    for (int64_t d = 1; d < tensorTypeOf(line).getRank(); ++d)
+      line = SliceOp::create(builder, loc, line, d, /*offset=*/0, /*size=*/1);
+    auto scalar = RankedTensorType::get({}, builder.getI64Type());
+    Value one = ConstantOp::create(builder, loc, DenseElementsAttr::get(scalar, int64_t(1)));
+    Value ones = BroadcastLikeOp::create(builder, loc, one, line);
+    SmallVector<int64_t> axes =
+        llvm::to_vector(llvm::seq<int64_t>(0, tensorTypeOf(line).getRank()));
+    Value own = ReduceOp::create(builder, loc, ReduceKind::Sum, ones, axes, /*keep_dims=*/false);
+    Value before = AllReduceOp::create(builder, loc, ReduceKind::Sum, own, /*before=*/true);
+    return ReshapeOp::create(builder, loc, RankedTensorType::get({1}, builder.getI64Type()),
+                             before);
+  }
+
+  LogicalResult reduceOverRanks(Operation *op) {
+    auto batch = dyn_cast<BatchOpInterface>(op);
+    OpBuilder builder(op);
+    SmallVector<Value> results;
+    if (!batch || failed(batch.buildOverRanks(builder, results)))
+      return refuse(op);
+    op->replaceAllUsesWith(results);
+    op->erase();
+    return success();
+  }
+};
+} // namespace

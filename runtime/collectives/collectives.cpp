@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// mpc-rt/collectives.h.
+#include "mpc-rt/collectives.h"
+
+#include "runtime/base/status.h"
+#include "runtime/collectives/combine.h"
+#include "runtime/collectives/communicator.h"
+#include "runtime/collectives/mpi_transport.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+using namespace mpc::rt;
+
+namespace {
+
+constexpr double defaultTimeoutSeconds = 300;
+
+double timeoutOf(const mpc_rt_communicator_options_t &options) {
+  if (options.timeout_seconds > 0)
+    return options.timeout_seconds;
+  const char *text = std::getenv("MPC_COLLECTIVES_TIMEOUT");
+  char *end = nullptr;
+  const double seconds = text ? std::strtod(text, &end) : 0;
+  return seconds > 0 && end && !*end ? seconds : defaultTimeoutSeconds;
+}
+
+mpc_rt_status_t makeTransport(const mpc_rt_communicator_options_t &options,
+                              std::unique_ptr<Transport> &transport) {
+  const char *driver = options.driver;
+  const char *variable = std::getenv("MPC_COLLECTIVES");
+  if (!driver && variable && *variable)
+    driver = variable;
+  if (!driver)
+    driver = isStartedByMpi() ? "mpi" : "self";
+  if (std::strcmp(driver, "mpi") == 0)
+    return makeMpiTransport(timeoutOf(options), transport);
+  if (std::strcmp(driver, "self") != 0)
+    return fail(MPC_RT_INVALID_ARGUMENT,
+                "there are no collectives \"%s\"; \"mpi\" and \"self\" are", driver);
+  transport = std::make_unique<SelfTransport>();
+  return MPC_RT_OK;
+}
+
+} // namespace
+
+void mpc_rt_communicator_options_init(mpc_rt_communicator_options_t *options) {
+  *options = {};
+  options->struct_size = sizeof *options;
+}
+
+mpc_rt_status_t mpc_rt_communicator_create(const mpc_rt_communicator_options_t *options,
+                                           mpc_rt_communicator_t **communicator) {
+  return guard("mpc_rt_communicator_create", [&]() -> mpc_rt_status_t {
+    mpc_rt_communicator_options_t used;
+    mpc_rt_communicator_options_init(&used);
+    if (!communicator)
+      return fail(MPC_RT_INVALID_ARGUMENT, "communicator is null");
+    if (options) {
+      if (options->struct_size < sizeof used)
+        return fail(MPC_RT_INVALID_ARGUMENT,
+                    "options->struct_size is %u; call mpc_rt_communicator_options_init first",
+                    options->struct_size);
+      used = *options;
+    }
+    std::unique_ptr<Transport> transport;
+    if (auto status = makeTransport(used, transport))
+      return status;
+    *communicator = new mpc_rt_communicator_t(std::move(transport));
+    return MPC_RT_OK;
+  });
+}
+
+void mpc_rt_communicator_release(mpc_rt_communicator_t *communicator) { delete communicator; }
+
+uint32_t mpc_rt_communicator_rank(const mpc_rt_communicator_t *communicator) {
+  return communicator->communicator.rank();
+}
+
+uint32_t mpc_rt_communicator_size(const mpc_rt_communicator_t *communicator) {
+  return communicator->communicator.size();
+}
+
+const char *mpc_rt_communicator_driver(const mpc_rt_communicator_t *communicator) {
+  return communicator->communicator.name();
+}
+
+mpc_rt_status_t mpc_rt_communicator_all_reduce(mpc_rt_communicator_t *communicator,
+                                               mpc_rt_dtype_t dtype, mpc_rt_reduction_t reduction,
+                                               void *data, size_t count) {
+  return guard("mpc_rt_communicator_all_reduce", [&]() -> mpc_rt_status_t {
+    if (!communicator || (!data && count))
+      return fail(MPC_RT_INVALID_ARGUMENT, "all_reduce: an argument is null");
+    if (!canCombine(dtype) || uint32_t(reduction) > MPC_RT_REDUCTION_SUM_BEFORE)
+      return fail(MPC_RT_INVALID_ARGUMENT,
+                  "all_reduce: dtype %d or reduction %d is not known; float32, float64, int32 and "
+                  "int64 have sums, maxima and minima",
+                  int(dtype), int(reduction));
+    return communicator->communicator.allReduce({dtype, reduction}, data, count);
+  });
+}
+
+mpc_rt_status_t mpc_rt_communicator_broadcast(mpc_rt_communicator_t *communicator, void *data,
+                                              size_t bytes, uint32_t root) {
+  return guard("mpc_rt_communicator_broadcast", [&]() -> mpc_rt_status_t {
+    if (!communicator || (!data && bytes))
+      return fail(MPC_RT_INVALID_ARGUMENT, "broadcast: an argument is null");
+    if (root >= communicator->communicator.size())
+      return fail(MPC_RT_INVALID_ARGUMENT, "broadcast: there is no rank %u; there are %u", root,
+                  communicator->communicator.size());
+    return communicator->communicator.broadcast(data, bytes, root);
+  });
+}
+
+mpc_rt_status_t mpc_rt_communicator_barrier(mpc_rt_communicator_t *communicator) {
+  int32_t nothing = 0;
+  return mpc_rt_communicator_all_reduce(communicator, MPC_RT_INT32, MPC_RT_REDUCTION_SUM, &nothing,
+                                        1);
+}
+
+void mpc_rt_communicator_abort(mpc_rt_communicator_t *communicator, int32_t code) {
+  if (communicator)
+    communicator->communicator.endJob(code);
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/collectives/communicator.h"
+
+#include "runtime/base/dtype.h"
+#include "runtime/base/status.h"
+
+#include <algorithm>
+
+namespace mpc::rt {
+
+Communicator::~Communicator() {
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    closing = true;
+  }
+  changed.notify_all();
+  if (worker.joinable())
+    worker.join();
+}
+
+uint64_t Communicator::start(Reduction reduction, std::vector<RankArray> arrays) {
+  std::unique_lock<std::mutex> lock(mutex);
+  jobs.push_back({reduction, std::move(arrays)});
+  const uint64_t number = ++started;
+  if (size() == 1 || transport->mustStayOnOneThread())
+    return number;
+  if (!worker.joinable())
+    worker = std::thread([this] { work(); });
+  lock.unlock();
+  changed.notify_all();
+  return number;
+}
+
+mpc_rt_status_t Communicator::wait(uint64_t number) {
+  std::unique_lock<std::mutex> lock(mutex);
+  if (worker.joinable()) {
+    changed.wait(lock, [&] { return finished >= number; });
+    return report();
+  }
+  while (finished < number) {
+    const Job job = std::move(jobs.front());
+    jobs.pop_front();
+    lock.unlock();
+    finish(job);
+    lock.lock();
+    ++finished;
+  }
+  return report();
+}
+
+void Communicator::work() {
+  std::unique_lock<std::mutex> lock(mutex);
+  for (;;) {
+    changed.wait(lock, [&] { return closing || !jobs.empty(); });
+    if (jobs.empty())
+      return;
+    const Job job = std::move(jobs.front());
+    jobs.pop_front();
+    lock.unlock();
+    finish(job);
+    lock.lock();
+    ++finished;
+    changed.notify_all();
+  }
+}
+
+mpc_rt_status_t Communicator::reduce(const Job &job) {
+  auto allReduceOf = [&](void *data, size_t count) {
+    if (job.reduction.kind == MPC_RT_REDUCTION_SUM_BEFORE)
+      return sumBefore(*transport, job.reduction.dtype, data, count);
+    const size_t bytes = allReduceScratch(*transport, job.reduction, count);
+    if (scratch.size() < bytes)
+      scratch.resize(bytes);
+    return rt::allReduce(*transport, job.reduction, data, count, scratch.data());
+  };
+  if (job.arrays.size() == 1)
+    return allReduceOf(job.arrays[0].data, job.arrays[0].count);
+  const size_t element = dtypeSize(job.reduction.dtype);
+  size_t count = 0;
+  for (const RankArray &array : job.arrays)
+    count += array.count;
+  if (packed.size() < count * element)
+    packed.resize(count * element);
+  char *at = packed.data();
+  for (const RankArray &array : job.arrays)
+    at = std::copy_n(static_cast<const char *>(array.data), array.count * element, at);
+  if (auto status = allReduceOf(packed.data(), count))
+    return status;
+  at = packed.data();
+  for (const RankArray &array : job.arrays) {
+    std::copy_n(at, array.count * element, static_cast<char *>(array.data));
+    at += array.count * element;
+  }
+  return MPC_RT_OK;
+}
+
+void Communicator::finish(const Job &job) {
+  const bool isItself = size() == 1 && job.reduction.kind != MPC_RT_REDUCTION_SUM_BEFORE;
+  if (failure != MPC_RT_OK || isItself)
+    return;
+  const mpc_rt_status_t status = guard("all_reduce", [&] { return reduce(job); });
+  if (status == MPC_RT_OK)
+    return;
+  // The thread's message dies with it; who waits reports it.
+  std::lock_guard<std::mutex> lock(mutex);
+  failure = status;
+  problem = mpc_rt_last_error();
+}
+
+mpc_rt_status_t Communicator::report() {
+  if (failure == MPC_RT_OK)
+    return MPC_RT_OK;
+  return fail(mpc_rt_status_code_t(failure), "%s", problem.c_str());
+}
+
+mpc_rt_status_t Communicator::allReduce(Reduction reduction, void *data, size_t count) {
+  return wait(start(reduction, {{data, count}}));
+}
+
+mpc_rt_status_t Communicator::broadcast(void *data, size_t bytes, unsigned root) {
+  // Reductions that were started come first: messages between two ranks have one order.
+  if (auto status = wait(started))
+    return status;
+  return rt::broadcast(*transport, data, bytes, root);
+}
+
+} // namespace mpc::rt

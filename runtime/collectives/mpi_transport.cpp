@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/collectives/mpi_transport.h"
+
+#include "runtime/base/status.h"
+#include "runtime/collectives/mpi_calls.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <ctime>
+#include <sched.h>
+#include <unistd.h>
+#include <vector>
+
+namespace mpc::rt {
+namespace {
+
+// A message is cut into pieces whose length is an int.
+constexpr size_t pieceBytes = size_t(1) << 30;
+constexpr size_t hostBytes = 64;
+constexpr int dataTag = 1, waitingTag = 2;
+// Ranks that wait for each other notice it within so many seconds of each other.
+constexpr double waitingSeconds = 2;
+
+// The MPI of the process, once it is open.
+std::unique_ptr<MpiCalls> &openedMpi() {
+  static std::unique_ptr<MpiCalls> calls;
+  return calls;
+}
+
+// Ends the MPI that the runtime began when the process ends well. A process that ends otherwise
+// leaves MPI as it is: the launcher then ends the other ranks.
+void finalizeAtExit() {
+  if (openedMpi() && !openedMpi()->isFinalized())
+    openedMpi()->finalize();
+}
+
+class MpiTransport : public Transport {
+public:
+  MpiTransport(MpiCalls &calls, bool staysOnOneThread, double timeoutSeconds)
+      : calls(calls), ownRank(calls.rank()), ranks(calls.size()),
+        staysOnOneThread(staysOnOneThread), timeoutSeconds(timeoutSeconds), waiting(ranks) {}
+
+  unsigned rank() const override { return ownRank; }
+  unsigned size() const override { return ranks; }
+  const char *name() const override { return calls.name(); }
+  bool mustStayOnOneThread() const override { return staysOnOneThread; }
+  void endJob(int code) override { calls.endJob(code); }
+
+  mpc_rt_status_t exchange(const Exchange &call) override {
+    const size_t most = std::max(call.sentBytes, call.receivedBytes);
+    for (size_t begin = 0; begin < most; begin += pieceBytes) {
+      auto piece = [&](size_t bytes) {
+        return begin < bytes ? std::min(pieceBytes, bytes - begin) : 0;
+      };
+      auto *sent = static_cast<const char *>(call.sent) + begin;
+      auto *received = static_cast<char *>(call.received) + begin;
+      if (auto status = exchangePiece(
+              {call.peer, sent, piece(call.sentBytes), received, piece(call.receivedBytes)}))
+        return status;
+    }
+    return MPC_RT_OK;
+  }
+
+  // The name of each rank's machine, for messages.
+  mpc_rt_status_t learnHosts() {
+    hosts.assign(ranks * hostBytes, '\0');
+    char *own = &hosts[ownRank * hostBytes];
+    if (gethostname(own, hostBytes - 1) != 0)
+      own[0] = '?';
+    for (unsigned distance = 1; distance != ranks; ++distance) {
+      const unsigned to = (ownRank + distance) % ranks, from = (ownRank + ranks - distance) % ranks;
+      if (auto status = exchangeWith(to, own, hostBytes, from, &hosts[from * hostBytes], hostBytes))
+        return status;
+    }
+    return MPC_RT_OK;
+  }
+
+private:
+  mpc_rt_status_t exchangePiece(const Exchange &call) {
+    return exchangeWith(call.peer, call.sent, call.sentBytes, call.peer, call.received,
+                        call.receivedBytes);
+  }
+
+  mpc_rt_status_t exchangeWith(unsigned to, const void *sent, size_t sentBytes, unsigned from,
+                               void *received, size_t receivedBytes) {
+    MpiRequest send, receive;
+    const bool sends = sentBytes != 0, receives = receivedBytes != 0;
+    if (receives && !calls.receive(received, receivedBytes, from, dataTag, receive))
+      return failWith(from, "cannot be received from");
+    if (sends && !calls.send(sent, sentBytes, to, dataTag, send))
+      return failWith(to, "cannot be sent to");
+    if (receives)
+      if (auto status = wait(receive, from))
+        return status;
+    return sends ? wait(send, to) : MPC_RT_OK;
+  }
+
+  mpc_rt_status_t wait(MpiRequest &request, unsigned peer) {
+    using Clock = std::chrono::steady_clock;
+    const auto begin = Clock::now();
+    for (unsigned tries = 0;; ++tries) {
+      bool done = false;
+      if (!calls.test(request, done))
+        return failWith(peer, "has ended, or the connection to it is lost:");
+      if (done)
+        return MPC_RT_OK;
+      if (tries % 64 != 63)
+        continue;
+      // Ranks may share CPUs: who waits lets others run.
+      sched_yield();
+      const double waited = std::chrono::duration<double>(Clock::now() - begin).count();
+      if (waited > timeoutSeconds) {
+        const unsigned silent = findSilent(peer);
+        return fail(MPC_RT_UNAVAILABLE,
+                    "rank %u on %s has not answered for %.0f seconds, says rank %u; it hangs or is "
+                    "much slower (MPC_COLLECTIVES_TIMEOUT sets the seconds)",
+                    silent, hostOf(silent), waited, ownRank);
+      }
+      if (waited > 0.01) {
+        timespec pause = {0, 50000};
+        nanosleep(&pause, nullptr);
+      }
+    }
+  }
+
+  // The rank that `peer` waits for in the end, which may be another one: every rank that waits too
+  // long tells all others for whom, and who says nothing is the one.
+  unsigned findSilent(unsigned peer) {
+    std::vector<uint32_t> awaited(ranks, UINT32_MAX);
+    std::vector<MpiRequest> requests(2 * ranks);
+    std::vector<bool> isUnderWay(2 * ranks);
+    uint32_t &own = waiting[ownRank] = peer; // outlives this call, as what is under way may
+    for (unsigned other = 0; other != ranks; ++other) {
+      if (other == ownRank)
+        continue;
+      isUnderWay[other] =
+          calls.receive(&waiting[other], sizeof own, other, waitingTag, requests[other]);
+      isUnderWay[ranks + other] =
+          calls.send(&own, sizeof own, other, waitingTag, requests[ranks + other]);
+    }
+    using Clock = std::chrono::steady_clock;
+    const auto begin = Clock::now();
+    while (std::chrono::duration<double>(Clock::now() - begin).count() < waitingSeconds) {
+      for (unsigned i = 0; i != 2 * ranks; ++i) {
+        bool done = false;
+        if (!isUnderWay[i] || (calls.test(requests[i], done) && !done))
+          continue;
+        isUnderWay[i] = false;
+        if (done && i < ranks)
+          awaited[i] = waiting[i];
+      }
+      timespec pause = {0, 1000000};
+      nanosleep(&pause, nullptr);
+    }
+    for (unsigned steps = 0; steps != ranks && awaited[peer] < ranks; ++steps)
+      peer = awaited[peer];
+    return peer;
+  }
+
+  const char *hostOf(unsigned peer) const {
+    return hosts.empty() ? "an unknown host" : &hosts[peer * hostBytes];
+  }
+
+  mpc_rt_status_t failWith(unsigned peer, const char *what) const {
+    return fail(MPC_RT_UNAVAILABLE, "%s: %s rank %u on %s; rank %u stops", calls.name(), what, peer,
+                hostOf(peer), ownRank);
+  }
+
+  MpiCalls &calls;
+  const unsigned ownRank, ranks;
+  const bool staysOnOneThread;
+  const double timeoutSeconds;
+  std::vector<char> hosts; // of each rank, hostBytes each
+  // Receives that findSilent began may still write here.
+  std::vector<uint32_t> waiting;
+};
+
+// Finds the library and initializes it, unless the program has.
+mpc_rt_status_t openMpi() {
+  std::string problem;
+  std::unique_ptr<MpiCalls> opened = MpiCalls::open(problem);
+  if (!opened)
+    return fail(MPC_RT_UNAVAILABLE, "%s", problem.c_str());
+  if (opened->isFinalized())
+    return fail(MPC_RT_FAILED_PRECONDITION,
+                "the program has ended MPI; open collectives before MPI_Finalize");
+  const bool isOurs = !opened->isInitialized();
+  if (isOurs) {
+    MpiCalls::Threads provided;
+    if (!opened->initialize(MpiCalls::Threads::Serialized, provided))
+      return fail(MPC_RT_UNAVAILABLE, "%s does not start; run the program with its own mpirun",
+                  opened->name());
+    if (provided < MpiCalls::Threads::Funneled)
+      return fail(
+          MPC_RT_UNAVAILABLE,
+          "%s was built without support for threads (MPI_THREAD_FUNNELED); install one that "
+          "has it",
+          opened->name());
+  }
+  if (!opened->duplicateWorld())
+    return fail(MPC_RT_UNAVAILABLE, "%s gives no communicator", opened->name());
+  openedMpi() = std::move(opened);
+  // Registered after what MPI registered for the end of the process: it runs before that.
+  if (isOurs)
+    std::atexit(finalizeAtExit);
+  return MPC_RT_OK;
+}
+
+} // namespace
+
+bool isStartedByMpi() noexcept {
+  // Open MPI, hydra (MPICH, Intel) and PMI 2, and whatever has PMIx (srun, prterun).
+  for (const char *name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMI_RANK", "PMIX_RANK"})
+    if (std::getenv(name))
+      return true;
+  return false;
+}
+
+mpc_rt_status_t makeMpiTransport(double timeoutSeconds, std::unique_ptr<Transport> &transport) {
+  if (!openedMpi())
+    if (auto status = openMpi())
+      return status;
+  MpiCalls &calls = *openedMpi();
+  const MpiCalls::Threads level = calls.threads();
+  if (level < MpiCalls::Threads::Serialized && !calls.isMainThread())
+    return fail(MPC_RT_FAILED_PRECONDITION,
+                "%s was initialized for calls of one thread, and this is another one; call from "
+                "that thread, or initialize MPI with MPI_THREAD_SERIALIZED",
+                calls.name());
+  auto made =
+      std::make_unique<MpiTransport>(calls, level < MpiCalls::Threads::Serialized, timeoutSeconds);
+  if (auto status = made->learnHosts())
+    return status;
+  transport = std::move(made);
+  return MPC_RT_OK;
+}
+
+} // namespace mpc::rt

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// How the ranks of a job reach each other: messages between two of them, nothing more. What sums
+// over ranks (all_reduce.h) is written once on top, in one order, whoever carries the messages.
+#ifndef MPC_RUNTIME_COLLECTIVES_TRANSPORT_H
+#define MPC_RUNTIME_COLLECTIVES_TRANSPORT_H
+
+#include "mpc-rt/status.h"
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+namespace mpc::rt {
+
+// Two messages, one each way, between this rank and a peer; either part may be empty, then the
+// other rank's part is.
+struct Exchange {
+  unsigned peer;
+  const void *sent;
+  size_t sentBytes;
+  void *received;
+  size_t receivedBytes;
+};
+
+class Transport {
+public:
+  virtual ~Transport() = default;
+
+  virtual unsigned rank() const = 0;
+  virtual unsigned size() const = 0;
+  // "mpi (Open MPI)", "self", …: for messages.
+  virtual const char *name() const = 0;
+
+  // Ends when both parts are over. UNAVAILABLE: the peer is gone, or gave no answer in time; the
+  // message names it. Called by one thread at a time, by the same one if mustStayOnOneThread().
+  virtual mpc_rt_status_t exchange(const Exchange &call) = 0;
+  virtual bool mustStayOnOneThread() const { return false; }
+
+  // Ends the whole job: the launcher kills every rank. Does not return where there are others.
+  virtual void endJob(int code) = 0;
+};
+
+// A job of one rank.
+class SelfTransport : public Transport {
+public:
+  unsigned rank() const override { return 0; }
+  unsigned size() const override { return 1; }
+  const char *name() const override { return "self"; }
+  mpc_rt_status_t exchange(const Exchange &) override { return MPC_RT_OK; }
+  void endJob(int) override {}
+};
+
+} // namespace mpc::rt
+
+#endif

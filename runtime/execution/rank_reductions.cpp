@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/execution/rank_reductions.h"
+
+#include "mpc-rt/collectives.h"
+#include "runtime/base/dtype.h"
+#include "runtime/base/status.h"
+#include "runtime/drivers/call_struct.h"
+#include "runtime/execution/context.h"
+#include "runtime/execution/services.h"
+
+namespace mpc::rt {
+
+mpc_rt_status_t RankReductions::start(const mpc_rt_all_reduce_t &descriptor, void *data) {
+  open.push_back({data, size_t(descriptor.count)});
+  if (!(descriptor.flags & MPC_RT_ALL_REDUCE_ENDS_BUCKET))
+    return MPC_RT_OK;
+  if (numbers.size() <= descriptor.bucket)
+    numbers.resize(descriptor.bucket + 1);
+  std::vector<RankArray> arrays;
+  arrays.swap(open);
+  numbers[descriptor.bucket] = communicator.start(
+      {descriptor.dtype, mpc_rt_reduction_t(descriptor.reduction)}, std::move(arrays));
+  return MPC_RT_OK;
+}
+
+mpc_rt_status_t RankReductions::wait(uint32_t bucket) {
+  return bucket < numbers.size() ? communicator.wait(numbers[bucket]) : MPC_RT_OK;
+}
+
+namespace {
+
+// Without ranks an array is its own reduction.
+template <typename Body>
+int32_t withRanks(void *context, const mpc_rt_all_reduce_t *descriptor,
+                  const mpc_rt_all_reduce_call_t *given, Body body) {
+  const char *layer =
+      descriptor->layer && *descriptor->layer ? descriptor->layer : "reduction over ranks";
+  return guard(layer, [&]() -> mpc_rt_status_t {
+    mpc_rt_all_reduce_call_t call;
+    if (auto status = readCall(layer, *given, MPC_RT_ALL_REDUCE_CALL_MINIMUM, call))
+      return status;
+    auto &used = *static_cast<mpc_rt_context_t *>(context);
+    if (used.isReserving)
+      return MPC_RT_OK;
+    if (!used.rankReductions) {
+      if (descriptor->reduction == MPC_RT_REDUCTION_SUM_BEFORE)
+        std::memset(call.data, 0, size_t(descriptor->count) * dtypeSize(descriptor->dtype));
+      return MPC_RT_OK;
+    }
+    return body(*used.rankReductions, call);
+  });
+}
+
+int32_t allReduceService(void *context, const mpc_rt_all_reduce_t *descriptor,
+                         const mpc_rt_all_reduce_call_t *given) {
+  return withRanks(context, descriptor, given, [&](RankReductions &ranks, const auto &call) {
+    return ranks.start(*descriptor, call.data);
+  });
+}
+
+int32_t waitForRanksService(void *context, const mpc_rt_all_reduce_t *descriptor,
+                            const mpc_rt_all_reduce_call_t *given) {
+  return withRanks(context, descriptor, given, [&](RankReductions &ranks, const auto &) {
+    return ranks.wait(descriptor->bucket);
+  });
+}
+
+} // namespace
+
+void setRankReductions(mpc_rt_services_t &services) noexcept {
+  services.all_reduce = allReduceService;
+  services.wait_for_ranks = waitForRanksService;
+}
+
+} // namespace mpc::rt
+
+mpc_rt_status_t mpc_rt_context_set_communicator(mpc_rt_context_t *context,
+                                                mpc_rt_communicator_t *communicator) {
+  using namespace mpc::rt;
+  return guard("mpc_rt_context_set_communicator", [&]() -> mpc_rt_status_t {
+    if (!context)
+      return fail(MPC_RT_INVALID_ARGUMENT, "mpc_rt_context_set_communicator: context is null");
+    context->rankReductions =
+        communicator ? std::make_unique<RankReductions>(communicator->communicator) : nullptr;
+    return MPC_RT_OK;
+  });
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/numerics/trace_record.h"
+#include "runtime/base/floating_environment.h"
+#include "runtime/base/status.h"
+
+#include <algorithm>
+#include <array>
+
+namespace mpc::rt {
+
+TraceRecord::Slot *TraceRecord::slotAt(uint32_t slot) {
+  constexpr uint32_t most = 1u << 20;
+  if (slot >= most) {
+    fail(MPC_RT_INVALID_ARGUMENT, "slot %u of a traced value; expected less than %u", slot, most);
+    return nullptr;
+  }
+  if (slot >= slots.size())
+    slots.resize(slot + 1);
+  return &slots[slot];
+}
+
+void TraceRecord::reset() {
+  for (Slot &slot : slots)
+    slot.statistics = ValueStatistics();
+}
+
+// A value that is reported, and where its elements are kept.
+struct TraceRecord::Job {
+  const TraceRecord &record;
+  const mpc_rt_trace_t &descriptor;
+  const mpc_rt_trace_call_t &call;
+  float *kept;
+  bool compares;
+  uint64_t count, perRow;
+  // Each has the elements of a part, so that sums do not depend on the number of threads.
+  std::vector<ValueStatistics> parts;
+};
+
+constexpr uint64_t elementsOfPart = 32 * statisticsBlock;
+
+void TraceRecord::look(const Job &job, uint64_t first, uint64_t end,
+                       ValueStatistics &statistics) const {
+  const KeepDenormals environment;
+  const mpc_rt_trace_t &descriptor = job.descriptor;
+  std::array<float, statisticsBlock> room, roomBefore;
+  for (; first < end; first += statisticsBlock) {
+    const auto size = static_cast<size_t>(std::min<uint64_t>(statisticsBlock, end - first));
+    const float *values =
+        widenElements(vectors, descriptor.dtype, job.call.value, first, size, room.data());
+    if (mode & MPC_RT_TRACE_STATISTICS) {
+      statistics.add(kernels, descriptor.dtype, values, size);
+      if (job.call.before)
+        statistics.addUnderflow(values,
+                                widenElements(vectors, descriptor.before_dtype, job.call.before,
+                                              first, size, roomBefore.data()),
+                                size);
+    }
+    if (job.compares)
+      statistics.compare(kernels, values, job.kept + first, first, size, job.perRow);
+    if (mode & MPC_RT_TRACE_KEEP)
+      std::copy_n(values, size, job.kept + first);
+  }
+}
+
+mpc_rt_status_t TraceRecord::report(const mpc_rt_trace_t &descriptor,
+                                    const mpc_rt_trace_call_t &call) {
+  Slot *slot = mode ? slotAt(descriptor.slot) : nullptr;
+  if (!slot)
+    return mode ? MPC_RT_INVALID_ARGUMENT : MPC_RT_OK;
+  const auto batch = static_cast<uint64_t>(call.batch);
+  const uint64_t count = static_cast<uint64_t>(descriptor.count.fixed) +
+                         static_cast<uint64_t>(descriptor.count.per_sample) * batch;
+  slot->descriptor = &descriptor;
+  const bool compares = (mode & MPC_RT_TRACE_COMPARE) && slot->kept.size() == count;
+  if (mode & MPC_RT_TRACE_KEEP)
+    slot->kept.resize(count);
+  const bool hasRows = (descriptor.flags & MPC_RT_TRACE_ROWS) && batch;
+  Job job{*this, descriptor, call, slot->kept.data(), compares, count, hasRows ? count / batch : 0,
+          {}};
+  if (!parallelFor || count <= elementsOfPart) {
+    look(job, 0, count, slot->statistics);
+  } else {
+    job.parts.resize((count + elementsOfPart - 1) / elementsOfPart);
+    void *argument = &job;
+    parallelFor(
+        context,
+        [](void *const *arguments, int64_t begin, int64_t end) {
+          Job &shared = *static_cast<Job *>(arguments[0]);
+          for (auto part = static_cast<uint64_t>(begin); part < static_cast<uint64_t>(end); ++part)
+            shared.record.look(shared, part * elementsOfPart,
+                               std::min(shared.count, (part + 1) * elementsOfPart),
+                               shared.parts[part]);
+        },
+        &argument, static_cast<int64_t>(job.parts.size()), 1);
+    for (const ValueStatistics &part : job.parts)
+      slot->statistics.add(part);
+  }
+  slot->statistics.endRun();
+  return MPC_RT_OK;
+}
+
+mpc_rt_traced_value_t TraceRecord::value(uint32_t slot) const {
+  mpc_rt_traced_value_t value = slots[slot].statistics.result();
+  value.descriptor = slots[slot].descriptor;
+  return value;
+}
+
+mpc_rt_status_t TraceRecord::expect(uint32_t index, const float *elements, uint64_t count) {
+  Slot *slot = slotAt(index);
+  if (!slot)
+    return MPC_RT_INVALID_ARGUMENT;
+  slot->kept.assign(elements, elements + count);
+  return MPC_RT_OK;
+}
+
+} // namespace mpc::rt

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "reports/html_page.h"
+#include "reports/value_report.h"
+#include "runtime/untrusted/outlets.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+namespace mpc::reports {
+namespace {
+
+constexpr char style[] = R"(
+:root { color-scheme: light dark; }
+body { font: 16px/1.4 system-ui, sans-serif; margin: 1rem auto; padding: 0 1rem; max-width: 60rem; }
+.layer { border: 1px solid #8888; border-left-width: 1rem; margin: .5rem 0; padding: .4rem .6rem; }
+.layer b { overflow-wrap: anywhere; }
+.good { border-left-color: #2a7; } .near { border-left-color: #c80; border-left-style: dashed; }
+.bad { border-left-color: #c22; border-left-style: double; }
+.mark { float: right; font-weight: bold; }
+svg { display: block; width: 100%; height: 3rem; background: #8881; }
+svg rect { fill: currentColor; }
+.table { overflow-x: auto; }
+table { border-collapse: collapse; font-size: 14px; }
+th, td { border-bottom: 1px solid #8886; padding: .2rem .5rem; text-align: right; white-space: nowrap; }
+th:nth-child(-n+4), td:nth-child(-n+4) { text-align: left; }
+)";
+
+std::string number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4g", value);
+  return text;
+}
+
+/// The values of one layer.
+struct LayerOfPage {
+  std::string path;
+  std::vector<const TracedValue *> values;
+  std::optional<double> headroom; // the smallest
+  bool isBroken = false;
+  uint64_t count = 0, lost = 0;
+  std::map<int, uint64_t> exponents;
+
+  void add(const TracedValue &value) {
+    values.push_back(&value);
+    isBroken |= !value.isFinite();
+    count += value.counts.count;
+    lost += std::max(value.counts.underflow, value.counts.lost);
+    for (auto [exponent, elements] : value.exponents)
+      exponents[exponent] += elements;
+    if (const std::optional<double> own = headroomOf(value); own && (!headroom || *own < *headroom))
+      headroom = own;
+  }
+  bool losesMuch() const { return count && lost * 10 > count; }
+  const char *grade() const {
+    if (isBroken)
+      return "bad";
+    return (headroom && *headroom < 2) || losesMuch() ? "near" : "good";
+  }
+  std::string mark() const {
+    if (isBroken)
+      return "✗ not finite";
+    const std::string room = headroom ? number(*headroom) + " bits" : "zeros";
+    return (*grade() == 'n' ? "! " : "✓ ") + room;
+  }
+};
+
+std::vector<LayerOfPage> groupByLayer(const std::vector<TracedValue> &values) {
+  std::vector<LayerOfPage> layers;
+  std::map<std::string, size_t> places;
+  for (const TracedValue &value : values) {
+    auto [place, isNew] = places.try_emplace(value.layer, layers.size());
+    if (isNew)
+      layers.emplace_back().path = value.layer;
+    layers[place->second].add(value);
+  }
+  return layers;
+}
+
+/// Bars over the exponents from -40 to 24; what is beyond them counts at the ends.
+std::string drawHistogram(const std::map<int, uint64_t> &exponents) {
+  constexpr int first = -40, last = 24, bars = last - first + 1, height = 40;
+  std::vector<uint64_t> counts(bars);
+  uint64_t most = 1;
+  for (auto [exponent, count] : exponents) {
+    uint64_t &bar = counts[static_cast<size_t>(std::clamp(exponent, first, last) - first)];
+    bar += count;
+    most = std::max(most, bar);
+  }
+  std::string svg = "<svg viewBox=\"0 0 " + std::to_string(bars) + " " + std::to_string(height) +
+                    "\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"elements by "
+                    "exponent, from 2^-40 to 2^24\">";
+  for (int i = 0; i < bars; ++i) {
+    const uint64_t count = counts[static_cast<size_t>(i)];
+    if (!count)
+      continue;
+    const double size =
+        std::max(1.0, height * static_cast<double>(count) / static_cast<double>(most));
+    svg += "<rect x=\"" + std::to_string(i) + "\" width=\"0.9\" y=\"" + number(height - size) +
+           "\" height=\"" + number(size) + "\"><title>2^" + std::to_string(first + i) + ": " +
+           std::to_string(count) + "</title></rect>";
+  }
+  return svg + "</svg>\n";
+}
+
+std::string drawLayer(const LayerOfPage &layer) {
+  return "<div class=\"layer " + std::string(layer.grade()) + "\"><span class=\"mark\">" +
+         layer.mark() + "</span><b>" + untrusted::forXml(layer.path) + "</b><br>" +
+         std::to_string(layer.values.size()) + " values, " + std::to_string(layer.count) +
+         " elements, " + std::to_string(layer.lost) + " underflowed\n" +
+         drawHistogram(layer.exponents) + "</div>\n";
+}
+
+std::string drawRow(const TracedValue &value) {
+  const mpc_rt_traced_value_t &counts = value.counts;
+  const std::optional<double> headroom = headroomOf(value);
+  std::string row = "<tr>";
+  for (const std::string &cell :
+       {untrusted::forXml(value.layer), untrusted::forXml(value.op),
+        std::string(directionName(value.direction)), std::string(dtypeName(value.dtype)),
+        std::to_string(counts.count), std::to_string(counts.zero),
+        std::to_string(std::max(counts.underflow, counts.lost)), std::to_string(counts.infinite),
+        std::to_string(counts.nan), number(counts.min_magnitude), number(counts.max_magnitude),
+        headroom ? number(*headroom) : std::string("–"),
+        value.wasCompared() ? number(value.relativeError()) : std::string("–")})
+    row += "<td>" + cell + "</td>";
+  return row + "</tr>\n";
+}
+
+} // namespace
+
+std::string writePage(const std::string &title, const std::vector<TracedValue> &values) {
+  std::string page = "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
+                     "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+                     "<title>" +
+                     untrusted::forXml(title) + "</title>\n<style>" + style +
+                     "</style></head><body>\n<h1>" + untrusted::forXml(title) +
+                     "</h1>\n<p>Layers in the order of execution. At the right of each: bits "
+                     "between its largest element and the format's largest number. Bars: elements "
+                     "by exponent, from 2<sup>-40</sup> to 2<sup>24</sup>.</p>\n<main>\n";
+  for (const LayerOfPage &layer : groupByLayer(values))
+    page += drawLayer(layer);
+  page += "</main>\n<h2>Values</h2>\n<div class=\"table\"><table><thead><tr>";
+  for (const char *head : {"layer", "op", "direction", "dtype", "count", "zero", "underflow", "inf",
+                           "nan", "min", "max", "headroom", "error"})
+    page += std::string("<th>") + head + "</th>";
+  page += "</tr></thead><tbody>\n";
+  for (const TracedValue &value : values)
+    page += drawRow(value);
+  return page + "</tbody></table></div>\n</body></html>\n";
+}
+
+} // namespace mpc::reports

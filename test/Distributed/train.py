@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""mpc-run train on several ranks: the numbers of one process, equal runs with equal bytes, and what
+is said where ranks differ or fail."""
+import argparse
+import pathlib
+import re
+import subprocess
+import sys
+
+import numpy
+
+import launch
+import models
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import tensor_files  # noqa: E402
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--bin", type=pathlib.Path, required=True)
+parser.add_argument("--work", type=pathlib.Path, required=True)
+arguments = parser.parse_args()
+arguments.work.mkdir(parents=True, exist_ok=True)
+
+tests = 0
+failures = []
+
+
+def check(what, holds, shown=""):
+    global tests
+    tests += 1
+    if not holds:
+        failures.append(what)
+        print(f"FAILED: {what}\n{shown}", file=sys.stderr)
+    return holds
+
+
+def compile_model(name, *options, folder=None):
+    folder = arguments.work / (folder or name)
+    result = subprocess.run(
+        [arguments.bin / "mpcc", arguments.work / f"{name}.json", "-o", folder, "-q",
+         "--march=native", "--initialize=3", "--loss=sparse_categorical_crossentropy",
+         "--optimizer=adam", "--learning-rate=0.01", "--metrics=accuracy", *options],
+        capture_output=True, text=True)  # fmt: skip
+    check(f"{name} compiles", result.returncode == 0, result.stderr)
+    return folder
+
+
+def training(folder, name, save, *options, batch=24):
+    return [arguments.bin / "mpc-run", "train", folder, "--data", arguments.work / f"{name}.npz",
+            "--batch-size", batch, "--epochs", "2", "--seed", "5", "--threads", "1",
+            "--save", save, *options]  # fmt: skip
+
+
+def run(ranks, command, **variables):
+    """With several ranks by mpirun, else as it is."""
+    if ranks > 1:
+        return launcher.run(ranks, command, **variables)
+    return subprocess.run([str(part) for part in command], capture_output=True, text=True)
+
+
+launcher = launch.installed()
+if not launcher:
+    print("there is no mpirun; scripts/install-packages test installs one", file=sys.stderr)
+    sys.exit(1)
+models.write(arguments.work)
+
+for name in models.MODELS:
+    alone = compile_model(name, folder=f"{name}-alone")
+    shared = compile_model(name, "--distributed")
+    weights = {}
+    for what, folder, ranks in (("alone", alone, 1), ("1", shared, 1), ("2", shared, 2),
+                                ("4", shared, 4), ("4 again", shared, 4)):  # fmt: skip
+        save = arguments.work / f"{name}-{what.replace(' ', '-')}.safetensors"
+        save.unlink(missing_ok=True)
+        result = run(ranks, training(folder, name, save))
+        if check(f"{name}: trains ({what})", result.returncode == 0 and save.exists(),
+                 result.stdout + result.stderr):  # fmt: skip
+            weights[what] = save
+    if len(weights) != 5:
+        continue
+    check(f"{name}: equal runs have equal bytes",
+          weights["4"].read_bytes() == weights["4 again"].read_bytes())  # fmt: skip
+    expected = tensor_files.read_safetensors(weights["alone"])
+    for what in ("1", "2", "4"):
+        found = tensor_files.read_safetensors(weights[what])
+        worst = max(
+            float(numpy.max(numpy.abs(numpy.asarray(found[key], numpy.float64) - value)
+                            / (1e-3 + numpy.abs(value))))
+            for key, value in expected.items() if numpy.asarray(value).size)  # fmt: skip
+        check(f"{name}: {what} ranks have the numbers of one process",
+              set(found) == set(expected) and worst < 2e-3, f"largest relative error {worst}")
+
+mlp = arguments.work / "mlp"
+out = arguments.work / "out.safetensors"
+refused = run(2, training(arguments.work / "mlp-alone", "mlp", out))
+check("a library for one rank is refused",
+      refused.returncode != 0 and "compile it with --distributed" in refused.stderr, refused.stderr)
+small = run(4, training(mlp, "mlp", out, batch=31))  # 96 rows: the last batch has three
+check("a batch with fewer rows than ranks is refused",
+      small.returncode != 0 and re.search(r"a batch of 3 rows is too small for 4 ranks",
+                                          small.stderr), small.stderr)  # fmt: skip
+script = arguments.work / "differ.sh"
+script.write_text('#!/bin/sh\n[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" = 1 ] && set -- "$@" --seed 6\n'
+                  'exec "$@"\n')  # fmt: skip
+script.chmod(0o755)
+differ = run(2, [script, *training(mlp, "mlp", out)])
+check("ranks with other options are refused, by name",
+      differ.returncode != 0 and "rank 1: the command line is not that of rank 0" in differ.stderr,
+      differ.stderr)  # fmt: skip
+
+print(f"ran {tests} tests")
+sys.exit(1 if failures else 0)

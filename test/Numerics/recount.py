@@ -1,0 +1,166 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The statistics of traced values against a recount in NumPy of the same values, and training with and
+without them, bit by bit."""
+
+import argparse
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+
+import numpy  # noqa: E402
+
+import models  # noqa: E402
+import named_tests  # noqa: E402
+from tools import Tools  # noqa: E402
+
+SMALLEST_NORMAL = {"float16": 2.0**-14, "bfloat16": 2.0**-126, "float32": 2.0**-126}
+LARGEST = {
+    "float16": 65504.0,
+    "bfloat16": float(numpy.float32(3.3895314e38)),
+    "float32": float(numpy.finfo("float32").max),
+}
+
+
+def recount(elements, dtype):
+    x = elements.astype("float64")
+    finite = x[numpy.isfinite(x)]
+    nonzero = numpy.abs(finite[finite != 0])
+    _, exponents = numpy.frexp(nonzero)
+    names, counts = numpy.unique(exponents - 1, return_counts=True)
+    return {
+        "count": x.size,
+        "zero": int((x == 0).sum()),
+        "subnormal": int((nonzero < SMALLEST_NORMAL[dtype]).sum()),
+        "inf": int(numpy.isinf(x).sum()),
+        "nan": int(numpy.isnan(x).sum()),
+        "saturated": int((nonzero == LARGEST[dtype]).sum()),
+        "exponents": {str(name): int(count) for name, count in zip(names, counts)},
+        "min_abs": nonzero.min() if nonzero.size else None,
+        "max_abs": nonzero.max() if nonzero.size else 0.0,
+        "mean": finite.mean() if finite.size else 0.0,
+        "rms": numpy.sqrt((finite**2).mean()) if finite.size else 0.0,
+    }
+
+
+def compare(value, expected):
+    where = f"slot {value['slot']}, {value['op']} of {value['layer']}"
+    for key, count in expected.items():
+        got = value[key]
+        if isinstance(count, float):
+            # Sums of a value around 0 are compared to what was added.
+            scale = max(abs(count), expected["rms"] if key == "mean" else 0.0)
+            assert abs(got - count) <= 1e-6 * scale, f"{where}: {key} is {got}, expected {count}"
+        else:
+            assert got == count, f"{where}: {key} is {got}, expected {count}"
+
+
+class Statistics:
+    def __init__(self, tools):
+        self.tools = tools
+
+    def prepare(self, name, policy, *options):
+        model, data = self.tools.path(name + ".json"), self.tools.path(name + ".npz")
+        models.write(model, models.family(name))
+        x, y = models.data_of(name, 48, seed=1)
+        numpy.savez(data, x=x, y0=y)
+        library = self.tools.compile(model, f"{name}_{policy}", f"--policy={policy}", *options)
+        return library, data
+
+    def recounted(self, name, policy, change=None):
+        library, data = self.prepare(name, policy, "--optimizer=adam")
+        if change:
+            with numpy.load(data) as arrays:
+                numpy.savez(data, x=change(arrays["x"]), y0=arrays["y0"])
+        dump = self.tools.path(f"{name}_{policy}.dump.npz")
+        report = self.tools.numerics(library, data, "--batch-size", 48, "--dump", dump)
+        with numpy.load(dump) as elements:
+            assert len(report["values"]) == len(elements.files) > 20, len(elements.files)
+            for value in report["values"]:
+                compare(value, recount(elements[f"slot{value['slot']}"], value["dtype"]))
+        narrow = [v for v in report["values"] if v["dtype"] != "float32"]
+        assert (policy == "float32") != bool(narrow)
+        return f"{len(report['values'])} values"
+
+    def test_dense_float16(self):
+        return self.recounted("dense", "mixed_float16")
+
+    def test_dense_bfloat16(self):
+        return self.recounted("dense", "mixed_bfloat16")
+
+    def test_conv_float32(self):
+        return self.recounted("conv", "float32")
+
+    def test_lstm_float16(self):
+        return self.recounted("lstm", "mixed_float16")
+
+    def test_not_finite(self):
+        def change(x):
+            x[3, 2], x[7, 1], x[8, 0], x[9] = numpy.inf, numpy.nan, 65504, 1e-6
+            return x
+
+        return self.recounted("layer_norm", "mixed_float16", change)
+
+    def test_underflow_of_casts(self):
+        """A narrowing cast counts what it made 0, exactly."""
+        library, data = self.prepare("dense", "mixed_float16", "--optimizer=sgd")
+        with numpy.load(data) as arrays:
+            x = arrays["x"]
+            x[:, :3] *= 1e-9
+            numpy.savez(data, x=x, y0=arrays["y0"])
+        report = self.tools.numerics(library, data, "--batch-size", 48)
+        casts = [v for v in report["values"] if v["op"] == "cast" and v["layer"] == "probe"]
+        lost = int(((x != 0) & (x.astype("float16") == 0)).sum())
+        assert lost > 100 and casts[0]["count"] == x.size
+        assert casts[0]["underflow"] == lost, f"{casts[0]['underflow']}, expected {lost}"
+
+    def test_training_is_the_same(self):
+        """Looking changes no bit of losses, weights and optimizer state."""
+        library, data = self.prepare("conv", "mixed_float16", "--optimizer=adam")
+        traces = []
+        for name, options in {
+            "plain": [],
+            "looked": ["--numerics", self.tools.path("reports"), "--numerics-every", 2],
+        }.items():
+            traces.append(self.tools.path(name + ".npz"))
+            self.tools.train(library, data, "--steps", 6, "--batch-size", 16, "--trace", traces[-1], *options)
+        files = sorted(os.listdir(self.tools.path("reports")))
+        assert files == [f"step-{step:012}.json" for step in (0, 2, 4)], files
+        with numpy.load(traces[0]) as one, numpy.load(traces[1]) as other:
+            assert sorted(one.files) == sorted(other.files) and len(one.files) > 8
+            for name in one.files:
+                assert one[name].tobytes() == other[name].tobytes(), name
+
+    def test_same_entries(self):
+        """Entries that others call do what they did without --numerics."""
+        model, data = self.tools.path("entries.json"), self.tools.path("entries.npz")
+        models.write(model, models.family("dense"))
+        x, y = models.data_of("dense", 48, seed=2)
+        numpy.savez(data, x=x, y0=y)
+        results = []
+        for name, option in {"with": "--mode=train", "without": "--numerics=false"}.items():
+            library = self.tools.compile(
+                model, "entries_" + name, "--policy=mixed_float16", "--optimizer=adam", option
+            )
+            results.append(self.tools.path(f"entries_{name}.npz"))
+            self.tools.train(library, data, "--steps", 4, "--trace", results[-1])
+        with numpy.load(results[0]) as one, numpy.load(results[1]) as other:
+            for name in one.files:
+                assert one[name].tobytes() == other[name].tobytes(), name
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--bin", required=True)
+    parser.add_argument("--work", required=True)
+    parser.add_argument("--only", help="the name of one test")
+    arguments = parser.parse_args()
+    tests = named_tests.methods(Statistics(Tools(arguments.bin, arguments.work)))
+    if arguments.only:
+        tests = {arguments.only: tests[arguments.only]}
+    return named_tests.run(tests)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

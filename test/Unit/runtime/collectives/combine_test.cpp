@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/collectives/combine.h"
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <gtest/gtest.h>
+#include <limits>
+#include <vector>
+
+using namespace mpc::rt;
+
+namespace {
+
+template <typename T>
+std::vector<T> combined(mpc_rt_dtype_t dtype, mpc_rt_reduction_t reduction, std::vector<T> a,
+                        const std::vector<T> &b) {
+  combine(dtype, reduction, a.data(), b.data(), a.size());
+  return a;
+}
+
+TEST(Combine, Integers) {
+  const int64_t most = std::numeric_limits<int64_t>::max();
+  const std::vector<int64_t> a = {1, most, -5}, b = {2, 1, 3};
+  using Numbers = std::vector<int64_t>;
+  EXPECT_EQ(combined(MPC_RT_INT64, MPC_RT_REDUCTION_SUM, a, b), (Numbers{3, -most - 1, -2}));
+  EXPECT_EQ(combined(MPC_RT_INT64, MPC_RT_REDUCTION_MAX, a, b), (Numbers{2, most, 3}));
+  EXPECT_EQ(combined(MPC_RT_INT64, MPC_RT_REDUCTION_MIN, a, b), (Numbers{1, 1, -5}));
+  EXPECT_EQ(combined<int32_t>(MPC_RT_INT32, MPC_RT_REDUCTION_SUM, {7}, {8}),
+            (std::vector<int32_t>{15}));
+}
+
+// Both orders of the operands give the same bits: two ranks that exchange data agree.
+TEST(Combine, FloatsAreSymmetric) {
+  const float special[] = {0.f,      -0.f,      1.f,    -1.f,           3e38f,
+                           INFINITY, -INFINITY, 1e-45f, std::nanf("1"), -std::nanf("77")};
+  for (mpc_rt_reduction_t reduction :
+       {MPC_RT_REDUCTION_SUM, MPC_RT_REDUCTION_MAX, MPC_RT_REDUCTION_MIN})
+    for (float a : special)
+      for (float b : special) {
+        const float one = combined<float>(MPC_RT_FLOAT32, reduction, {a}, {b})[0];
+        const float two = combined<float>(MPC_RT_FLOAT32, reduction, {b}, {a})[0];
+        EXPECT_EQ(std::memcmp(&one, &two, sizeof one), 0) << a << " " << b;
+        EXPECT_EQ(std::isnan(one), reduction == MPC_RT_REDUCTION_SUM
+                                       ? std::isnan(a + b)
+                                       : std::isnan(a) || std::isnan(b));
+      }
+  EXPECT_EQ(combined<double>(MPC_RT_FLOAT64, MPC_RT_REDUCTION_SUM, {1e300}, {1.5})[0], 1e300);
+  EXPECT_FALSE(
+      std::signbit(combined<float>(MPC_RT_FLOAT32, MPC_RT_REDUCTION_MAX, {-0.f}, {0.f})[0]));
+  EXPECT_TRUE(
+      std::signbit(combined<float>(MPC_RT_FLOAT32, MPC_RT_REDUCTION_MIN, {0.f}, {-0.f})[0]));
+}
+
+TEST(Combine, KnowsItsDtypes) {
+  EXPECT_TRUE(canCombine(MPC_RT_FLOAT32));
+  EXPECT_FALSE(canCombine(MPC_RT_FLOAT16));
+}
+
+} // namespace

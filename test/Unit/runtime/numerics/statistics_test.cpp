@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Statistics of traced values, on every level of instructions that this CPU has.
+#include "runtime/base/cpu.h"
+#include "runtime/base/rounding.h"
+#include "runtime/numerics/trace_record.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+#include <limits>
+
+using namespace mpc::rt;
+
+namespace {
+
+const float infinity = std::numeric_limits<float>::infinity();
+
+mpc_rt_trace_t describe(uint32_t slot, mpc_rt_dtype_t dtype, int64_t fixed, int64_t perSample) {
+  mpc_rt_trace_t trace = {};
+  trace.struct_size = sizeof trace;
+  trace.slot = slot;
+  trace.dtype = trace.before_dtype = dtype;
+  trace.count = {fixed, perSample};
+  trace.flags = perSample ? MPC_RT_TRACE_ROWS : 0;
+  return trace;
+}
+
+mpc_rt_trace_call_t callOf(const void *value, int64_t batch = 1, const void *before = nullptr) {
+  return {sizeof(mpc_rt_trace_call_t), 0, batch, value, before};
+}
+
+class Statistics : public testing::TestWithParam<int> {
+protected:
+  void SetUp() override {
+    if (cpu().isa < GetParam())
+      GTEST_SKIP() << "the CPU has no such level";
+  }
+};
+
+} // namespace
+
+TEST_P(Statistics, ClassesOfFloat32) {
+  const float smallest = std::numeric_limits<float>::denorm_min();
+  const std::vector<float> values{0,         -0.0F,    1,        -2,
+                                  infinity,  NAN,      smallest, -std::numeric_limits<float>::max(),
+                                  -infinity, 1.5F * 4, 0x1p-126F};
+  TraceRecord record(GetParam());
+  record.setMode(MPC_RT_TRACE_STATISTICS);
+  const auto trace = describe(0, MPC_RT_FLOAT32, static_cast<int64_t>(values.size()), 0);
+  ASSERT_EQ(record.report(trace, callOf(values.data())), MPC_RT_OK);
+  const mpc_rt_traced_value_t value = record.value(0);
+  EXPECT_EQ(value.count, values.size());
+  EXPECT_EQ(value.zero, 2U);
+  EXPECT_EQ(value.infinite, 2U);
+  EXPECT_EQ(value.nan, 1U);
+  EXPECT_EQ(value.subnormal, 1U);
+  EXPECT_EQ(value.saturated, 1U);
+  EXPECT_EQ(value.min_magnitude, static_cast<double>(smallest));
+  EXPECT_EQ(value.max_magnitude, static_cast<double>(std::numeric_limits<float>::max()));
+  const auto countOf = [&](int exponent) {
+    return value.exponents[exponent - MPC_RT_FIRST_EXPONENT];
+  };
+  EXPECT_EQ(countOf(-149), 1U);
+  EXPECT_EQ(countOf(-126), 1U);
+  EXPECT_EQ(countOf(0), 1U);
+  EXPECT_EQ(countOf(1), 1U);
+  EXPECT_EQ(countOf(2), 1U);
+  EXPECT_EQ(countOf(127), 1U);
+}
+
+TEST_P(Statistics, SumsOfLongValues) {
+  constexpr size_t count = 3 * statisticsBlock + 5;
+  std::vector<uint16_t> values(count);
+  double sum = 0, squares = 0;
+  for (size_t i = 0; i < count; ++i) {
+    const float value = std::sin(static_cast<float>(i)) * 100;
+    values[i] = roundToFloat16(value);
+    const auto stored = static_cast<double>(widenFloat16(values[i]));
+    sum += stored;
+    squares += stored * stored;
+  }
+  TraceRecord record(GetParam());
+  record.setMode(MPC_RT_TRACE_STATISTICS);
+  const auto trace = describe(4, MPC_RT_FLOAT16, static_cast<int64_t>(count), 0);
+  ASSERT_EQ(record.report(trace, callOf(values.data())), MPC_RT_OK);
+  ASSERT_EQ(record.size(), 5U);
+  EXPECT_EQ(record.value(3).reported, 0U);
+  EXPECT_NEAR(record.value(4).sum, sum, 1e-6 * std::sqrt(squares));
+  EXPECT_NEAR(record.value(4).sum_of_squares, squares, 1e-9 * squares);
+  // Runs add up, until they are forgotten.
+  ASSERT_EQ(record.report(trace, callOf(values.data())), MPC_RT_OK);
+  EXPECT_EQ(record.value(4).count, 2 * count);
+  record.reset();
+  EXPECT_EQ(record.value(4).count, 0U);
+}
+
+TEST_P(Statistics, Underflow) {
+  const std::vector<float> before{0, 1e-9F, -1e-9F, 1, 1e-7F};
+  std::vector<uint16_t> after;
+  for (float value : before)
+    after.push_back(roundToFloat16(value));
+  TraceRecord record(GetParam());
+  record.setMode(MPC_RT_TRACE_STATISTICS);
+  mpc_rt_trace_t trace = describe(0, MPC_RT_FLOAT16, 5, 0);
+  trace.before_dtype = MPC_RT_FLOAT32;
+  ASSERT_EQ(record.report(trace, callOf(after.data(), 1, before.data())), MPC_RT_OK);
+  EXPECT_EQ(record.value(0).underflow, 2U);
+  EXPECT_EQ(record.value(0).zero, 3U);
+  EXPECT_EQ(record.value(0).subnormal, 1U);
+}
+
+TEST_P(Statistics, ErrorsAndRows) {
+  const std::vector<float> kept{1, 2, 3, 4, 5, 6, 7, 8}, values{1, 2.5F, 0, infinity, 5, NAN, 7, 8};
+  const auto trace = describe(0, MPC_RT_FLOAT32, 0, 2);
+  TraceRecord record(GetParam());
+  record.setMode(MPC_RT_TRACE_KEEP);
+  ASSERT_EQ(record.report(trace, callOf(kept.data(), 4)), MPC_RT_OK);
+  record.setMode(MPC_RT_TRACE_COMPARE);
+  ASSERT_EQ(record.report(trace, callOf(values.data(), 4)), MPC_RT_OK);
+  const mpc_rt_traced_value_t value = record.value(0);
+  EXPECT_EQ(value.compared, 6U);
+  EXPECT_EQ(value.lost, 1U);
+  EXPECT_EQ(value.overflowed, 1U);
+  EXPECT_EQ(value.invalid, 1U);
+  EXPECT_EQ(value.max_error, 3);
+  EXPECT_EQ(value.max_relative_error, 1);
+  EXPECT_EQ(value.sum_of_squared_errors, 9.25);
+  EXPECT_EQ(value.kept_max_magnitude, 8);
+  ASSERT_EQ(value.row_count, 2U);
+  EXPECT_EQ(value.rows[0], 1);
+  EXPECT_EQ(value.rows[1], 2);
+}
+
+TEST_P(Statistics, Refusals) {
+  TraceRecord record(GetParam());
+  const float value = 1;
+  // Nobody asked.
+  EXPECT_EQ(record.report(describe(0, MPC_RT_FLOAT32, 1, 0), callOf(&value)), MPC_RT_OK);
+  EXPECT_EQ(record.size(), 0U);
+  record.setMode(MPC_RT_TRACE_STATISTICS);
+  EXPECT_EQ(record.report(describe(1u << 20, MPC_RT_FLOAT32, 1, 0), callOf(&value)),
+            MPC_RT_INVALID_ARGUMENT);
+}
+
+INSTANTIATE_TEST_SUITE_P(Levels, Statistics, testing::Values(0, 1, 2));

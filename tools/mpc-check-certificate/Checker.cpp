@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Walks a function in its order. Each op's results are derived from what is claimed of its
+// operands, so that every claim stands on claims that were compared before it; in a loop, from the
+// step before.
+#include "tools/mpc-check-certificate/Checker.h"
+#include "mpc/Analysis/LayerPath.h"
+#include "mpc/Support/Sha256.h"
+#include "mpc/Support/WeightNumbers.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::check;
+
+namespace {
+
+class Checker {
+public:
+  Checker(const llvm::json::Object &certificate, const WeightStore &weights)
+      : certificate(certificate), weights(weights) {}
+
+  Verdict run(ModuleOp module);
+
+private:
+  using Values = llvm::DenseMap<Value, Fact>;
+
+  bool readHead(ModuleOp module);
+  bool readOutputs();
+  void list(Block &block);
+  bool readClaim(Value value, const llvm::json::Value &json);
+  void compare(Value value, const Fact &derived);
+  void compareAll(Block &block);
+  Fact argumentOf(BlockArgument argument);
+  SmallVector<Fact> step(Block &block, ArrayRef<Fact> arguments);
+  void loop(ScanOp op, ArrayRef<Fact> operands, MutableArrayRef<Fact> results);
+  void collect(Value value, const Fact &fact);
+  void fault(size_t index, const Twine &text);
+
+  const llvm::json::Object &certificate;
+  const WeightStore &weights;
+  func::FuncOp function;
+  SmallVector<Value> values;
+  llvm::DenseMap<Value, size_t> places;
+  std::vector<Fact> claims;
+  Values nested; ///< of values in loops: one or another step's
+  Verdict verdict;
+};
+
+std::string nameOf(Type type) {
+  std::string text;
+  llvm::raw_string_ostream(text) << type;
+  return text;
+}
+
+std::string nameOf(Real number) {
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::format("%g", double(number));
+  return text;
+}
+
+/// Whether the object has these keys and no other.
+bool hasKeys(const llvm::json::Object &object, std::initializer_list<StringRef> keys) {
+  return object.size() == keys.size() &&
+         llvm::all_of(keys, [&](StringRef key) { return object.get(key) != nullptr; });
+}
+
+/// null is infinite.
+std::optional<Real> numberOf(const llvm::json::Value *json, Real infinite) {
+  if (json && json->kind() == llvm::json::Value::Null)
+    return infinite;
+  if (json && json->getAsNumber())
+    return Real(*json->getAsNumber());
+  return std::nullopt;
+}
+
+} // namespace
+
+void Checker::fault(size_t index, const Twine &text) {
+  verdict.faults.push_back(("values[" + Twine(index) + "]: " + text).str());
+}
+
+bool Checker::readHead(ModuleOp module) {
+  auto fail = [&](const Twine &text) {
+    verdict.faults.push_back(text.str());
+    return false;
+  };
+  if (!hasKeys(certificate, {"certificate", "function", "inputs", "outputs", "training", "weights",
+                             "values", "sha256"}) ||
+      certificate.getString("certificate") != StringRef("mpc-ranges-1"))
+    return fail("is no certificate of ranges of this version");
+  llvm::json::Object content(certificate);
+  content.erase("sha256");
+  const std::string text = llvm::formatv("{0}", llvm::json::Value(std::move(content)));
+  if (certificate.getString("sha256") != StringRef(Sha256::of(text)))
+    return fail("is not as it was written: its sha256 is another one");
+  if (!certificate.getBoolean("weights") || !certificate.getBoolean("training") ||
+      !certificate.getObject("inputs") || !certificate.getArray("values") ||
+      !certificate.getString("function"))
+    return fail("has parts of other kinds than a certificate's");
+  function = module.lookupSymbol<func::FuncOp>(*certificate.getString("function"));
+  if (!function || !llvm::hasSingleElement(function.getBody()))
+    return fail("is about @" + *certificate.getString("function") +
+                ", which the module does not have with a body of one block");
+  llvm::StringSet<> names;
+  for (unsigned i = 0; i < function.getNumArguments(); ++i)
+    if (auto name = function.getArgAttrOfType<StringAttr>(i, MpcDialect::kInputAttr))
+      names.insert(name.getValue());
+  for (const auto &[name, range] : *certificate.getObject("inputs")) {
+    const llvm::json::Array *ends = range.getAsArray();
+    if (!names.contains(StringRef(name)) || !ends || ends->size() != 2 ||
+        !(*ends)[0].getAsNumber() || !(*ends)[1].getAsNumber() ||
+        *(*ends)[0].getAsNumber() > *(*ends)[1].getAsNumber())
+      return fail("gives a range to '" + StringRef(name) +
+                  "', which is no input, or is no range of two numbers");
+  }
+  return true;
+}
+
+void Checker::list(Block &block) {
+  auto add = [&](Value value) {
+    places[value] = values.size();
+    values.push_back(value);
+  };
+  for (BlockArgument argument : block.getArguments())
+    add(argument);
+  for (Operation &op : block) {
+    for (Value result : op.getResults())
+      add(result);
+    for (Region &region : op.getRegions())
+      for (Block &inner : region)
+        list(inner);
+  }
+}
+
+/// Outputs are named by the places of their values.
+bool Checker::readOutputs() {
+  llvm::json::Object outputs;
+  for (OpOperand &operand : function.getBody().front().getTerminator()->getOpOperands())
+    if (auto name = function.getResultAttrOfType<StringAttr>(operand.getOperandNumber(),
+                                                             MpcDialect::kOutputAttr))
+      outputs[llvm::json::fixUTF8(name.getValue())] = int64_t(places[operand.get()]);
+  const llvm::json::Object *claimed = certificate.getObject("outputs");
+  if (claimed && *claimed == outputs)
+    return true;
+  verdict.faults.push_back("names other values as outputs than @" + function.getSymName().str() +
+                           " returns");
+  return false;
+}
+
+bool Checker::readClaim(Value value, const llvm::json::Value &json) {
+  const size_t index = places[value];
+  const llvm::json::Object *row = json.getAsObject();
+  const Type type = elementTypeOf(value);
+  const bool isFloat = isa<FloatType>(type);
+  if (!row || row->size() != (isFloat ? 8u : 7u)) {
+    fault(index, "is no claim");
+    return false;
+  }
+  Operation *op = value.getDefiningOp();
+  const std::string name = op ? op->getName().stripDialect().str() : "argument";
+  const std::string layer = llvm::json::fixUTF8(layerPathOf(value.getLoc()));
+  const std::optional<Real> low = numberOf(row->get("low"), -kInfinite),
+                            high = numberOf(row->get("high"), kInfinite),
+                            error = numberOf(row->get("error"), kInfinite);
+  const std::optional<bool> nan = row->getBoolean("nan");
+  if (row->getString("op") != StringRef(name) || row->getString("layer") != StringRef(layer) ||
+      row->getString("dtype") != StringRef(nameOf(type)) || !low || !high || !error || !nan ||
+      *error < 0 || *low > *high) {
+    fault(index, "is about another value than op '" + name + "' of layer '" + layer + "'");
+    return false;
+  }
+  claims[index] = {*low, *high, *nan, *error, nullptr};
+  if (!isFloat)
+    return true;
+  // Inputs lie between any numbers.
+  if (op && type.getIntOrFloatBitWidth() >= 16 &&
+      (nearest(type, *low) != *low || nearest(type, *high) != *high)) {
+    fault(index, "has bounds that are no numbers of its dtype");
+    return false;
+  }
+  const bool fits = !*nan && *low > -65520 && *high < 65520;
+  verdict.fitting += fits;
+  if (row->getString("float16") == StringRef(fits ? "cannot overflow" : "cannot be shown"))
+    return true;
+  fault(index, "its verdict does not follow from its bounds");
+  return false;
+}
+
+/// Claims hold what was derived, and little more: a claim that says less was not made by the
+/// analysis.
+void Checker::compare(Value value, const Fact &derived) {
+  const size_t index = places[value];
+  const Fact &claim = claims[index];
+  const Type type = elementTypeOf(value);
+  const Real part = std::ldexp(Real(1), -30);
+  // The analysis has 53 digits itself: of float64 it allows for its own roundings, too.
+  const Real errorPart = type.isF64() ? std::ldexp(Real(1), -4) : part;
+  auto isNear = [&](Real claimed, Real given, bool up) {
+    // Nothing is computed of what is given.
+    if (llvm::is_contained(function.getArguments(), value))
+      return claimed == given;
+    if (claimed == given || !isa<FloatType>(type))
+      return claimed == given || std::fabs(claimed - given) <= std::fabs(given) * part;
+    if (!std::isfinite(claimed) || !std::isfinite(given))
+      return false;
+    const Real next = neighbour(type, given, up);
+    const Real room = std::fabs(given) * part + std::ldexp(Real(1), -1022);
+    return std::isfinite(next) && (up ? claimed <= next + room : claimed >= next - room);
+  };
+  if (claim.low > derived.low || claim.high < derived.high || (derived.nan && !claim.nan))
+    fault(index, "claims [" + nameOf(claim.low) + ", " + nameOf(claim.high) + "]" +
+                     (claim.nan ? " or NaN" : "") + ", but its op may give [" +
+                     nameOf(derived.low) + ", " + nameOf(derived.high) + "]" +
+                     (derived.nan ? " or NaN" : ""));
+  else if (!isNear(claim.low, derived.low, false) || !isNear(claim.high, derived.high, true) ||
+           claim.nan != derived.nan)
+    fault(index, "claims less than its op gives, [" + nameOf(derived.low) + ", " +
+                     nameOf(derived.high) + "]: it is not what the analysis wrote");
+  else if (claim.error < derived.error)
+    fault(index, "claims an error of at most " + nameOf(claim.error) + ", but it may be " +
+                     nameOf(derived.error));
+  else if (claim.error > derived.error * (1 + errorPart) + std::ldexp(Real(1), -1000))
+    fault(index, "claims an error of " + nameOf(claim.error) + " where at most " +
+                     nameOf(derived.error) + " follows: it is not what the analysis wrote");
+}
+
+/// As the analysis reads them: what is not given is any finite number.
+Fact Checker::argumentOf(BlockArgument argument) {
+  const unsigned index = argument.getArgNumber();
+  auto type = tensorTypeOf(argument);
+  auto variable = function.getArgAttrOfType<FlatSymbolRefAttr>(index, MpcDialect::kVariableAttr);
+  auto weight = variable ? weights.all().find(variable.getValue().str()) : weights.all().end();
+  if (weight != weights.all().end() && type.hasStaticShape() &&
+      isa<FloatType>(type.getElementType())) {
+    auto elements = std::make_shared<ReferenceTensor>();
+    elements->elementType = type.getElementType();
+    elements->shape = SmallVector<int64_t>(type.getShape());
+    for (double number : numbersOf(weight->second))
+      elements->floats.push_back(double(nearest(type.getElementType(), number)));
+    if (int64_t(elements->floats.size()) == type.getNumElements())
+      return ofElements(elements);
+  }
+  auto limit = function.getArgAttrOfType<IntegerAttr>(index, MpcDialect::kIndexLimitAttr);
+  if (limit && isa<IntegerType>(type.getElementType()))
+    return between(0, Real(limit.getInt() - 1));
+  if (auto name = function.getArgAttrOfType<StringAttr>(index, MpcDialect::kInputAttr))
+    if (const llvm::json::Value *range = certificate.getObject("inputs")->get(name.getValue()))
+      return between(*(*range->getAsArray())[0].getAsNumber(),
+                     *(*range->getAsArray())[1].getAsNumber());
+  return anyNumber(type.getElementType());
+}
+
+void Checker::collect(Value value, const Fact &fact) {
+  auto [place, isNew] = nested.try_emplace(value, fact);
+  if (!isNew)
+    place->second = either(place->second, fact);
+}
+
+/// One run of a loop's body, of which each step has facts of its own.
+SmallVector<Fact> Checker::step(Block &block, ArrayRef<Fact> arguments) {
+  Values now;
+  for (auto [argument, fact] : llvm::zip_equal(block.getArguments(), arguments)) {
+    now[argument] = fact;
+    collect(argument, fact);
+  }
+  for (Operation &op : block.without_terminator()) {
+    SmallVector<Fact> operands =
+        llvm::map_to_vector(op.getOperands(), [&](Value value) { return now.lookup(value); });
+    SmallVector<Fact> results(op.getNumResults());
+    if (auto scan = dyn_cast<ScanOp>(op))
+      loop(scan, operands, results);
+    else
+      derive(&op, *certificate.getBoolean("training"), operands, results);
+    for (auto [value, fact] : llvm::zip_equal(op.getResults(), results)) {
+      now[value] = fact;
+      collect(value, fact);
+    }
+  }
+  return llvm::map_to_vector(block.getTerminator()->getOperands(),
+                             [&](Value value) { return now.lookup(value); });
+}
+
+void Checker::loop(ScanOp op, ArrayRef<Fact> operands, MutableArrayRef<Fact> results) {
+  Block &body = op.getBody().front();
+  const size_t carried = op.getInits().size();
+  SmallVector<Fact> arguments(operands);
+  for (size_t i = carried; i < carried + op.getScanned().size(); ++i)
+    arguments[i].elements = nullptr;
+  const auto opsPerStep = int64_t(body.getOperations().size());
+  for (int64_t s = 0, steps = int64_t(op.getSteps()); s < steps; ++s) {
+    if ((s + 1) * opsPerStep > int64_t(1) << 22) { // the analysis gives up here, too
+      step(body, llvm::map_to_vector(body.getArguments(), [](BlockArgument argument) {
+             return anything(elementTypeOf(argument));
+           }));
+      for (auto [fact, value] : llvm::zip_equal(results, op.getResults()))
+        fact = anything(elementTypeOf(value));
+      return;
+    }
+    SmallVector<Fact> yielded = step(body, arguments);
+    bool isSame = true;
+    for (size_t c = 0; c < carried; ++c) {
+      Fact &old = arguments[c];
+      isSame &= old.low == yielded[c].low && old.high == yielded[c].high &&
+                old.nan == yielded[c].nan && old.error == yielded[c].error;
+      old = yielded[c];
+      old.elements = nullptr;
+    }
+    for (size_t r = carried; r < yielded.size(); ++r)
+      results[r] = s == 0 ? either(yielded[r], yielded[r]) : either(results[r], yielded[r]);
+    if (isSame)
+      break;
+  }
+  for (size_t c = 0; c < carried; ++c)
+    results[c] = arguments[c];
+}
+
+void Checker::compareAll(Block &block) {
+  llvm::DenseMap<Value, std::shared_ptr<const ReferenceTensor>> elements;
+  for (BlockArgument argument : block.getArguments()) {
+    const Fact derived = argumentOf(argument);
+    elements[argument] = derived.elements;
+    compare(argument, derived);
+  }
+  for (Operation &op : block.without_terminator()) {
+    SmallVector<Fact> operands = llvm::map_to_vector(op.getOperands(), [&](Value value) {
+      Fact fact = claims[places[value]];
+      fact.elements = elements.lookup(value);
+      return fact;
+    });
+    SmallVector<Fact> results(op.getNumResults());
+    if (auto scan = dyn_cast<ScanOp>(op))
+      loop(scan, operands, results);
+    else
+      derive(&op, *certificate.getBoolean("training"), operands, results);
+    for (auto [value, fact] : llvm::zip_equal(op.getResults(), results)) {
+      elements[value] = fact.elements;
+      compare(value, fact);
+    }
+  }
+  for (const auto &[value, fact] : nested)
+    compare(value, fact);
+}
+
+Verdict Checker::run(ModuleOp module) {
+  if (!readHead(module))
+    return verdict;
+  list(function.getBody().front());
+  const llvm::json::Array &rows = *certificate.getArray("values");
+  verdict.values = values.size();
+  if (rows.size() != values.size()) {
+    verdict.faults.push_back("has claims of " + std::to_string(rows.size()) + " values; @" +
+                             function.getSymName().str() + " has " + std::to_string(values.size()));
+    return verdict;
+  }
+  claims.resize(values.size());
+  bool isRead = readOutputs();
+  for (auto [value, row] : llvm::zip_equal(values, rows))
+    isRead &= readClaim(value, row);
+  if (isRead)
+    compareAll(function.getBody().front());
+  return verdict;
+}
+
+Verdict check::checkCertificate(const llvm::json::Object &certificate, ModuleOp module,
+                                const WeightStore &weights) {
+  return Checker(certificate, weights).run(module);
+}
