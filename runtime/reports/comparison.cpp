@@ -53,7 +53,7 @@ Result<std::map<Name, TracedValue>> namesOf(TracedModel &model, const data::Data
   return byName(model.values());
 }
 
-/// What cotangents of a training step are multiplied with; 1 without loss scaling.
+/// The factor of cotangents in a training step; 1 without loss scaling.
 float lossScaleOf(training::Session &session) {
   mpc_rt_loss_scale_t scale = {};
   scale.struct_size = sizeof scale;

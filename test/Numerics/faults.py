@@ -88,7 +88,7 @@ def backward_overflow(family, random):
 
 
 def backward_overflow_of_amplifier(family, random):
-    factor = float(10 ** random.uniform(4.7, 5))
+    factor = float(10 ** random.uniform(4.6, 4.75))
     return Fault(
         f"backward_overflow_amplifier_{family}", family, "backward", ("overflow", "nan"), blamed="amplifier",
         options=("--optimizer=sgd", "--learning-rate=0.01"),
