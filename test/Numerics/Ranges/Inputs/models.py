@@ -37,8 +37,8 @@ def random_rows(arguments, rows, random):
 
 
 def violations(certificate, outputs):
-    for name, values in outputs.items():
-        claim = certificate["values"][certificate["outputs"][name]]
+    for name, place in certificate["outputs"].items():
+        claim, values = certificate["values"][place], outputs[name]
         low = -numpy.inf if claim["low"] is None else claim["low"]
         high = numpy.inf if claim["high"] is None else claim["high"]
         nan = numpy.isnan(values)
