@@ -45,6 +45,9 @@ llvm::ArrayRef<OpEntry> getQuantizationOps();
 llvm::ArrayRef<OpEntry> getRecurrentOps();
 llvm::ArrayRef<OpEntry> getControlOps();
 llvm::ArrayRef<OpEntry> getSequenceOps();
+llvm::ArrayRef<OpEntry> getPaddingOps();
+llvm::ArrayRef<OpEntry> getAttentionOps();
+llvm::ArrayRef<OpEntry> getResizeOps();
 
 /// The row that holds in `opset`; null where there is none.
 const OpEntry *findOp(llvm::StringRef domain, llvm::StringRef name, int64_t opset);

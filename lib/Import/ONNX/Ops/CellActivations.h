@@ -9,10 +9,10 @@ namespace mpc::onnx {
 
 class CellActivations {
 public:
-  /// Reads the attributes `activations`, `activation_alpha`, `activation_beta` and `clip`; `defaults`
-  /// are those of one direction. Nothing after an error.
-  static std::optional<CellActivations> read(NodeBuilder &b, llvm::ArrayRef<llvm::StringRef> defaults,
-                                             int64_t directions);
+  /// Reads the attributes `activations`, `activation_alpha`, `activation_beta` and `clip`;
+  /// `defaults` are those of one direction. Nothing after an error.
+  static std::optional<CellActivations>
+  read(NodeBuilder &b, llvm::ArrayRef<llvm::StringRef> defaults, int64_t directions);
 
   /// Activation `i` of a direction, of its clipped input.
   mlir::Value apply(NodeBuilder &b, int64_t direction, unsigned i, mlir::Value x) const;

@@ -77,8 +77,8 @@ Value replacePart(B &b, Value x, Value indices, int64_t axis,
   if (mlir::ShapedType::isDynamic(own) || mlir::ShapedType::isDynamic(wanted) || wanted > own)
     return b.error("the shape " + printShape(b.shapeOf(indices)) + " of the indices does not fit " +
                    printShape(b.shapeOf(x)));
-  Value part = replacePart(b, b.make<SliceOp>(x, d, int64_t(0), wanted), indices, axis, replaceAll,
-                           d + 1);
+  Value part =
+      replacePart(b, b.make<SliceOp>(x, d, int64_t(0), wanted), indices, axis, replaceAll, d + 1);
   if (!part)
     return {};
   Value rest = b.make<SliceOp>(x, d, wanted, own - wanted);
@@ -119,8 +119,8 @@ Value flattenTuples(B &b, Value tuples, llvm::ArrayRef<int64_t> extents) {
   for (const auto &[i, extent] : llvm::enumerate(extents)) {
     Value part = b.makeReshape(b.make<SliceOp>(tuples, last, int64_t(i), int64_t(1)), shape);
     Value front = countFromFront(b, part, extent);
-    flat = flat ? b.make<AddOp>(b.make<MultiplyOp>(flat, b.makeInteger(type, extent)), front)
-                : front;
+    flat =
+        flat ? b.make<AddOp>(b.make<MultiplyOp>(flat, b.makeInteger(type, extent)), front) : front;
   }
   return flat;
 }
@@ -161,8 +161,7 @@ void gatherND(B &b) {
   std::optional<Flattened> flat = flatten(b, x, tuples, batchDims);
   if (!flat)
     return;
-  if (b.shapeOf(x).take_front(size_t(batchDims)) !=
-      b.shapeOf(tuples).take_front(size_t(batchDims)))
+  if (b.shapeOf(x).take_front(size_t(batchDims)) != b.shapeOf(tuples).take_front(size_t(batchDims)))
     return (void)b.error("input and indices differ in their batch dimensions");
   b.setResult(0, b.make<GatherOp>(flat->table, flat->indices, batchDims, batchDims), b.getType(0));
 }
@@ -175,8 +174,7 @@ void scatterND(B &b) {
   if (!flat)
     return;
   const Extents rest(b.shapeOf(flat->table).drop_front());
-  if (b.shapeOf(updates) !=
-      llvm::ArrayRef(concatenate(b.shapeOf(tuples).drop_back(), rest)))
+  if (b.shapeOf(updates) != llvm::ArrayRef(concatenate(b.shapeOf(tuples).drop_back(), rest)))
     return (void)b.error("the updates' shape " + printShape(b.shapeOf(updates)) +
                          " does not fit that of indices and input");
   const int64_t count = b.rankOf(flat->indices) ? tensorTypeOf(flat->indices).getNumElements() : 1;
@@ -199,8 +197,7 @@ void tensorScatter(B &b) {
   if (*axis == 0 || b.rankOf(update) != rank)
     return (void)b.error("takes a cache and an update of one rank, along another axis than the "
                          "batch");
-  const int64_t extent = b.shapeOf(cache)[size_t(*axis)],
-                count = b.shapeOf(update)[size_t(*axis)];
+  const int64_t extent = b.shapeOf(cache)[size_t(*axis)], count = b.shapeOf(update)[size_t(*axis)];
   const mlir::Type i64 = b.builder.getI64Type();
   const auto numbers = llvm::to_vector(llvm::seq<int64_t>(0, count));
   Value places = castTo(b, b.makeIndices({count}, numbers), i64);
@@ -273,8 +270,8 @@ void oneHot(B &b) {
   if (mlir::ShapedType::isDynamic(spread.back()) && rank > 1 && spread.front() == 1 && *axis == 0)
     return (void)b.error("the open batch would not be the first dimension; say it: --batch=N");
   Value numbers = b.makeIndices(numbered, llvm::to_vector(llvm::seq<int64_t>(0, count)));
-  Value isHit = b.makeCompare(ComparePredicate::EQ, b.makeReshape(places, spread),
-                              castTo(b, numbers, i64));
+  Value isHit =
+      b.makeCompare(ComparePredicate::EQ, b.makeReshape(places, spread), castTo(b, numbers, i64));
   const auto pick = [&](int64_t i) {
     return b.makeReshape(b.make<SliceOp>(values, int64_t(0), i, int64_t(1)), {});
   };

@@ -60,7 +60,7 @@ private:
   int64_t directions = 1, steps = 0, units = 0, batch = 0;
   Value x, mask;
   std::optional<CellActivations> activations;
-  // Of the direction that is emitted.
+  // They belong to the direction that is emitted.
   Value recurrent, recurrentBias, peepholes;
 };
 
@@ -146,13 +146,12 @@ void Recurrence::stepGru(int64_t direction, Value projected, Value &h) {
   const auto biased = [&](Value y, int64_t first, int64_t count) {
     return recurrentBias ? b.make<AddOp>(y, gate(recurrentBias, first, count)) : y;
   };
-  Value ofState = isResetBehind ? biased(product(h, recurrent), 0, 3)
-                                : biased(product(h, rows(0, 2)), 0, 2);
+  Value ofState =
+      isResetBehind ? biased(product(h, recurrent), 0, 3) : biased(product(h, rows(0, 2)), 0, 2);
   Value both = b.make<AddOp>(gate(projected, 0, 2), gate(ofState, 0, 2));
   Value z = activate(direction, 0, gate(both, 0)), r = activate(direction, 0, gate(both, 1));
-  Value inner = isResetBehind
-                    ? b.make<MultiplyOp>(r, gate(ofState, 2))
-                    : biased(product(b.make<MultiplyOp>(r, h), rows(2, 1)), 2, 1);
+  Value inner = isResetBehind ? b.make<MultiplyOp>(r, gate(ofState, 2))
+                              : biased(product(b.make<MultiplyOp>(r, h), rows(2, 1)), 2, 1);
   Value candidate = activate(direction, 1, b.make<AddOp>(gate(projected, 2), inner));
   Value kept = b.make<MultiplyOp>(z, h);
   Value rest = b.make<SubtractOp>(b.makeConstant(1.0), z);

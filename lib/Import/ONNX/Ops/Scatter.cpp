@@ -34,9 +34,9 @@ Value replace(NodeBuilder &b, const Rows &rows, int64_t count) {
   const mlir::Type i32 = b.builder.getI32Type();
   const auto numbers = llvm::to_vector(llvm::seq<int64_t>(0, count));
   Value none = b.makeInteger(i32, -1);
-  Value last = b.makeReduce(ReduceKind::Max,
-                            b.makeSelect(rows.hits, b.makeIndices({count}, numbers), none),
-                            {rows.axis + 1}, /*keepDims=*/false);
+  Value last =
+      b.makeReduce(ReduceKind::Max, b.makeSelect(rows.hits, b.makeIndices({count}, numbers), none),
+                   {rows.axis + 1}, /*keepDims=*/false);
   Value isHit = b.makeCompare(ComparePredicate::GE, last, b.makeZero(i32));
   Value taken = b.make<GatherOp>(rows.updates, b.make<MaximumOp>(last, b.makeZero(i32)), rows.axis,
                                  rows.axis);
@@ -45,7 +45,8 @@ Value replace(NodeBuilder &b, const Rows &rows, int64_t count) {
   return b.makeSelect(b.makeReshape(isHit, column), taken, rows.table);
 }
 
-/// Table and updates with the hits as dimensions [b…, n, m, r…]; where there is no hit, `otherwise`.
+/// Table and updates with the hits as dimensions [b…, n, m, r…]; where there is no hit,
+/// `otherwise`.
 Value spread(NodeBuilder &b, const Rows &rows, Value otherwise) {
   Extents hits(b.shapeOf(rows.hits)), updates(b.shapeOf(rows.updates));
   hits.append(size_t(b.rankOf(rows.table) - rows.axis - 1), 1);
@@ -99,9 +100,9 @@ Value scatterRows(NodeBuilder &b, Value table, Value indices, Value updates,
   const mlir::Type type = elementTypeOf(indices);
   if (!type.isInteger(32))
     places = b.make<CastOp>(mlir::RankedTensorType::get({extent, 1}, type), places);
-  const Rows rows = {
-      table, b.makeCompare(ComparePredicate::EQ, b.makeReshape(indices, row), places), updates,
-      axis};
+  const Rows rows = {table,
+                     b.makeCompare(ComparePredicate::EQ, b.makeReshape(indices, row), places),
+                     updates, axis};
   const bool isBool = elementTypeOf(table).isInteger(1);
   if (reduction == "none")
     return replace(b, rows, count);

@@ -13,8 +13,8 @@ mlir::Value countFromFront(NodeBuilder &b, mlir::Value indices, int64_t extent);
 /// `table` [b…, n, r…] whose rows at `indices` [b…, m] become those of `updates` [b…, m, r…], the
 /// last of several for one row, or their sum, product, largest or smallest with them
 /// (`reduction` as ONNX names it). Indices outside are dropped. Null after an error.
-mlir::Value scatterRows(NodeBuilder &b, mlir::Value table, mlir::Value indices,
-                        mlir::Value updates, llvm::StringRef reduction);
+mlir::Value scatterRows(NodeBuilder &b, mlir::Value table, mlir::Value indices, mlir::Value updates,
+                        llvm::StringRef reduction);
 
 } // namespace mpc::onnx
 
