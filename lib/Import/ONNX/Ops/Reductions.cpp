@@ -5,6 +5,7 @@
 #include "lib/Import/ONNX/OpTable.h"
 #include "lib/Import/ONNX/Ops/Arithmetic.h"
 #include "lib/Import/ONNX/Ops/Axes.h"
+#include "lib/Import/ONNX/Ops/Broadcasts.h"
 
 namespace mpc::onnx {
 namespace {
@@ -170,6 +171,10 @@ Value logOfExponentials(B &b, Value x, const Reduction &r) {
 Value product(B &b, Value x, const Reduction &r) {
   const bool isFloat = b.isFloat(x);
   Value y = isFloat ? widen(b, x) : x;
+  // The product of nothing is 1.
+  if (llvm::any_of(r.axes, [&](int64_t axis) { return b.shapeOf(x)[size_t(axis)] == 0; }))
+    return broadcastTo(b, b.makeScalar(elementTypeOf(x), 1),
+                       reducedShape(b.shapeOf(x), r.axes, r.keepDims));
   for (int64_t axis : r.axes) {
     if (mlir::ShapedType::isDynamic(b.shapeOf(y)[axis]))
       return b.error("a product over the open batch is not supported; say the batch: --batch=N");
