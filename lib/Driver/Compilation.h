@@ -42,7 +42,7 @@ private:
   }
   ExitCode load();
   ExitCode loadKeras(llvm::MemoryBufferRef buffer);
-  ExitCode loadOnnx();
+  friend ExitCode loadOnnx(Compilation &compilation);
   ExitCode loadIR(llvm::MemoryBufferRef buffer);
   void warnOfLateOptions();
   ExitCode specializeBatch();
@@ -85,6 +85,9 @@ private:
   std::string name;
   Phase first = Phase::Policy, last = Phase::Module;
 };
+
+/// Takes in an ONNX model.
+ExitCode loadOnnx(Compilation &compilation);
 
 } // namespace mpc
 

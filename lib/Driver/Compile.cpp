@@ -64,7 +64,7 @@ ExitCode Compilation::load() {
     break;
   }
   if (isOnnxModel(options.model, bytes))
-    return loadOnnx();
+    return loadOnnx(*this);
   // Every other file is IR, as text or as bytecode.
   if (std::string why = describeUnknownInput(options.model, bytes); !why.empty()) {
     diagnostics.error(options.model + ": " + why);

@@ -6,14 +6,18 @@
 using namespace mlir;
 using namespace mpc;
 
-ExitCode Compilation::loadOnnx() {
+/// An ONNX model in place of a Keras one.
+ExitCode mpc::loadOnnx(Compilation &compilation) {
+  const CompileOptions &options = compilation.options;
+  DiagnosticPrinter &diagnostics = compilation.diagnostics;
+  MLIRContext &context = compilation.context;
   if (options.compileFrom && *options.compileFrom != Phase::Import) {
     diagnostics.error("--compile-from=" + stringifyPhase(*options.compileFrom) + ": " +
                       options.model + " is an ONNX model; expected IR of that phase");
     return kExitUsage;
   }
   onnx::ImportOptions importOptions;
-  importOptions.moduleName = name;
+  importOptions.moduleName = compilation.name;
   importOptions.inputShapes = options.inputShapes;
   importOptions.batch = options.batch;
   std::optional<PolicySource> policy;
@@ -25,12 +29,11 @@ ExitCode Compilation::loadOnnx() {
       llvm::consumeError(source.takeError());
   }
   importOptions.policy = policy ? &*policy : nullptr;
+  const StringRef bytes = compilation.file->getBuffer();
   // External data lies beside a file; standard input has none.
   llvm::Expected<onnx::Model> model =
-      options.model == "-"
-          ? onnx::readModel(ArrayRef(file->getBufferStart(), file->getBufferSize()),
-                            file->getBufferIdentifier())
-          : onnx::readModel(options.model);
+      options.model == "-" ? onnx::readModel(ArrayRef(bytes.data(), bytes.size()), options.model)
+                           : onnx::readModel(options.model);
   if (!model) {
     diagnostics.error(model.takeError());
     return kExitBadInput;
@@ -40,17 +43,18 @@ ExitCode Compilation::loadOnnx() {
     diagnostics.error(read.takeError());
     return kExitBadInput;
   }
+  OwningOpRef<ModuleOp> &module = compilation.module;
   module = std::move(read->module);
   SmallVector<Attribute> outputNames;
   for (const std::string &output : read->outputNames)
     outputNames.push_back(StringAttr::get(&context, output));
   (*module)->setAttr(MpcDialect::kOutputNamesAttr, ArrayAttr::get(&context, outputNames));
-  weights = std::move(read->weights);
+  compilation.weights = std::move(read->weights);
   for (const std::string &warning : read->warnings)
     diagnostics.warning(options.model + ": " + warning);
-  if (ExitCode code = prepareTraining({}); code != kExitDone)
+  if (ExitCode code = compilation.prepareTraining({}); code != kExitDone)
     return code;
   // The file's dtypes are part of its signature, unless a policy or a loss asks for others.
-  keepsOutputTypes = !policy && !module->lookupSymbol("loss");
+  compilation.keepsOutputTypes = !policy && !module->lookupSymbol("loss");
   return kExitDone;
 }

@@ -67,7 +67,7 @@ def compile(  # pylint: disable=redefined-builtin
     threads: int = 0,
     seed: Optional[int] = None,
 ) -> Model:
-    """Compiles a model and loads the result: a live Keras model, a file (.keras, .h5, architecture
+    """Compiles a model and loads the result: a live Keras model, a file (.keras, .h5, .onnx, architecture
     JSON, mpc IR) or the text of mpc IR.
 
     `policy`: a name ("mixed_bfloat16"), a JSON file, a mapping as mpcc takes it, or a policy or
@@ -91,7 +91,7 @@ def compile(  # pylint: disable=redefined-builtin
         path = os.fsdecode(model)
     else:
         kind = type(model)
-        raise InvalidArgumentError(f"model is a {kind.__module__}.{kind.__name__}; expected a Keras model, a path of one (.keras, .h5, .json, .mlir) or the text "
+        raise InvalidArgumentError(f"model is a {kind.__module__}.{kind.__name__}; expected a Keras model, a path of one (.keras, .h5, .json, .onnx, .mlir) or the text "
                                    "of mpc IR; export others to Keras first")  # fmt: skip
     folder = holder.name if output is None else os.fsdecode(output)  # type: ignore[union-attr]
     with tempfile.TemporaryDirectory(prefix="mpc-options-") as scratch:

@@ -16,7 +16,7 @@ using data::Failure;
 using data::Result;
 using data::Status;
 
-/// Of a column that every call takes as a whole.
+/// The row of a column that every call takes as a whole.
 static constexpr int64_t theOnlyRow = 0;
 
 Batcher::Batcher(Session &session, const mpc_rt_entry_info_t &entry)

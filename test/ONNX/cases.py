@@ -42,12 +42,12 @@ class Case:
 
     @property
     def is_random(self):
-        values = {tensor.name: tensor for tensor in self.model.graph.initializer}
-        for node in self.model.graph.node:
-            trains = len(node.input) == 3 and node.input[2] in values and bool(numpy_helper.to_array(values[node.input[2]]))
-            if node.op_type in RANDOM and (node.op_type != "Dropout" or trains):
-                return True
-        return False
+        def trains(node):
+            values = [numpy_helper.to_array(tensor) for tensor in self.model.graph.initializer if tensor.name in node.input[2:]]
+            return any(map(bool, values))
+
+        nodes = [node for node in self.model.graph.node if node.op_type in RANDOM]
+        return any(node.op_type != "Dropout" or trains(node) for node in nodes)
 
     @property
     def opset(self):

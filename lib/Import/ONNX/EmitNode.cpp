@@ -12,7 +12,7 @@ using mlir::Value;
 
 namespace {
 
-/// What is computed at import has at most so many elements.
+/// Constants that the import computes have at most so many elements.
 constexpr int64_t kMostFolded = 1 << 16;
 
 /// The policy by which a layer computes in the file's dtype; null for the default, float32.
@@ -44,17 +44,13 @@ public:
       b.error("mixes the open batch with values of the graph; say the batch: --batch=N");
       return false;
     }
-    emit();
-    return true;
+    return emit();
   }
 
   /// The same where the value must be one of @forward.
   bool runAsLayer(const OpEntry &entry) {
     entry.import(b);
-    if (b.hasFailed() || !judge())
-      return false;
-    emit();
-    return true;
+    return !b.hasFailed() && judge() && emit();
   }
 
 private:
@@ -68,7 +64,7 @@ private:
         continue;
       }
       const llvm::ArrayRef<int64_t> shape = b.shapeOf(result.value);
-      if (llvm::is_contained(shape, 0))
+      if (llvm::is_contained(shape, 0) && !isConstant())
         b.error("the result is a tensor of shape " + printShape(shape) +
                 " and so without elements, which mpc does not compile");
       else if (!shape.empty() && llvm::is_contained(shape.drop_front(), mlir::ShapedType::kDynamic))
@@ -77,6 +73,8 @@ private:
     }
     return !b.hasFailed();
   }
+
+  bool isConstant() const { return b.operands.empty() && b.variables.empty(); }
 
   bool hasBatch() const {
     return llvm::any_of(b.inputs, [](const NodeValue *input) {
@@ -91,9 +89,10 @@ private:
     return mlir::isa<mlir::FloatType>(element) ? b.getComputeType() : dataTypeOf(element);
   }
 
-  /// What reads constants alone is one. float64 is not folded: bodies have float32 until the casts.
+  /// A node that reads constants alone gives constants. float64 is not folded: bodies have float32
+  /// until the casts.
   bool fold() {
-    if (!b.operands.empty() || !b.variables.empty())
+    if (!isConstant())
       return false;
     llvm::SmallVector<Value> wanted;
     int64_t elements = 0;
@@ -138,8 +137,14 @@ private:
     return value;
   }
 
-  void emit() {
+  bool emit() {
     Forward &forward = importer.forward;
+    for (unsigned i = 0; i < b.results.size(); ++i)
+      if (b.isWanted(i) && llvm::is_contained(b.shapeOf(b.results[i].value), 0)) {
+        b.error("the result is a tensor of shape " + printShape(b.shapeOf(b.results[i].value)) +
+                " and so without elements, which mpc does not compile");
+        return false;
+      }
     llvm::SmallVector<Value> yielded;
     llvm::SmallVector<unsigned> numbers;
     for (unsigned i = 0; i < b.results.size(); ++i)
@@ -164,6 +169,7 @@ private:
     for (const auto &[position, update] : llvm::enumerate(b.updates))
       forward.parameters->get(*b.inputs[update.first]->variable).update =
           layer.getResult(unsigned(numbers.size() + position));
+    return true;
   }
 
   GraphImporter &importer;

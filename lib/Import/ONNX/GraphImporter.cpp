@@ -46,6 +46,31 @@ int64_t GraphImporter::getOpset(llvm::StringRef domain) const {
   return domain.empty() ? 1 : 0;
 }
 
+void GraphImporter::warn(llvm::StringRef path, const llvm::Twine &message) {
+  warnings.push_back((path + ": " + message).str());
+}
+
+std::optional<llvm::SmallVector<int64_t>>
+GraphImporter::getStatedShape(llvm::StringRef name) const {
+  if (depth > 0)
+    return std::nullopt; // names of another graph
+  for (const std::vector<ValueInfo> *values : {&model.graph.outputs, &model.graph.values})
+    for (const ValueInfo &value : *values) {
+      if (value.name != name)
+        continue;
+      if (!value.type || value.type->kind != Type::Kind::Tensor || !value.type->shape)
+        return std::nullopt;
+      llvm::SmallVector<int64_t> shape;
+      for (const Extent &extent : *value.type->shape) {
+        if (!extent.value && !(shape.empty() && forward.getBatchCarrier()))
+          return std::nullopt;
+        shape.push_back(extent.value.value_or(mlir::ShapedType::kDynamic));
+      }
+      return shape;
+    }
+  return std::nullopt;
+}
+
 // ---- Values -------------------------------------------------------------------------------------
 
 const NodeValue *GraphImporter::read(const Node &node, unsigned i, const Scope &scope,
@@ -143,9 +168,10 @@ bool GraphImporter::importNode(const Node &node, Scope &scope, llvm::StringRef p
   if (known)
     return importFunction(*known, node, scope, path);
   if (!entry) {
-    error(path, describe(node, opset) +
-                    " is not supported; expected those of the list in docs/onnx.md; express it by "
-                    "these, or leave it to the program before or behind the model");
+    error(path,
+          describe(node, opset) +
+              " is not supported; expected one of docs/generated/onnx-operations.md; express it by "
+              "these, or leave it to the program before or behind the model");
     return false;
   }
   return entry->importWhole ? entry->importWhole(*this, node, scope, path)

@@ -39,6 +39,11 @@ public:
   int64_t getOpset(llvm::StringRef domain) const;
   /// A layer path that no other node has.
   std::string makePath(const Node &node, llvm::StringRef prefix);
+  /// The shape that the file states for a value of the model's graph; nothing where it states none,
+  /// or one that is not known but for the batch.
+  std::optional<llvm::SmallVector<int64_t>> getStatedShape(llvm::StringRef name) const;
+  void warn(llvm::StringRef path, const llvm::Twine &message);
+  llvm::ArrayRef<std::string> getWarnings() const { return warnings; }
 
   Forward forward;
   const ImportOptions &options;
@@ -59,6 +64,7 @@ private:
   unsigned depth = 0; ///< of graphs and functions inside of each other
   uint64_t nodeCount = 0;
   llvm::Error errors = llvm::Error::success();
+  std::vector<std::string> warnings;
   bool failed = false;
 };
 

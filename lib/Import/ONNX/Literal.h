@@ -31,7 +31,7 @@ DataType dataTypeOf(mlir::Type elementType);
 /// "float16": ONNX's name of the type in small letters, as Keras spells its dtypes.
 llvm::StringRef spell(DataType type);
 
-/// What a file of weights stores; nothing for types that it has not.
+/// The type that a file of weights stores; nothing for those that it has not.
 std::optional<mpc_rt_dtype_t> storedType(DataType type);
 
 /// A constant whose elements are at hand.

@@ -96,11 +96,16 @@ void ModelInputs::import(Forward &forward, Scope &scope, ReportFn report) {
                  ? "inputs of type " + spell(input.type->type).str() + " are not supported"
                  : std::string("inputs that are no tensors are not supported"));
     } else if (std::optional<llvm::SmallVector<int64_t>> shape = closeShape(input, report)) {
-      if (llvm::is_contained(*shape, 0))
-        report(input.name, "the input has the shape " + printShape(*shape) +
-                               " and so no elements, which mpc does not compile");
-      else if (!isAddressable(mlir::RankedTensorType::get(
-                   *shape, nominalType(forward.builder, input.type->type))))
+      if (llvm::is_contained(*shape, 0)) {
+        // It tells nothing: no argument of the model, but a list or a tensor that is empty.
+        Literal empty;
+        empty.type = input.type->type;
+        empty.tensor.elementType = nominalType(forward.builder, empty.type);
+        empty.tensor.shape = *shape;
+        value.type = empty.type;
+        value.literal = std::make_shared<const Literal>(std::move(empty));
+      } else if (!isAddressable(mlir::RankedTensorType::get(
+                     *shape, nominalType(forward.builder, input.type->type))))
         report(input.name, "the input, of shape " + printShape(*shape) +
                                ", has more than 2^47 bytes; no memory holds that");
       else {

@@ -10,13 +10,12 @@ namespace mpc::onnx {
 using TableFn = llvm::ArrayRef<OpEntry> (*)();
 
 static constexpr TableFn kTables[] = {
-    getElementwiseOps,   getLogicOps,       getActivationOps,
-    getReductionOps,     getMovementOps,    getShapeOps,
-    getContractionOps,   getConvolutionOps, getPoolingOps,
-    getNormalizationOps, getIndexingOps,    getLossOps,
-    getQuantizationOps,  getRecurrentOps,   getControlOps,
-    getSequenceOps,      getRandomOps,      getTrainingOps,
-    getAttentionOps,     getSequentialOps,  getQuantizedConvolutionOps,
+    getElementwiseOps,  getLogicOps,         getActivationOps,  getReductionOps,
+    getMovementOps,     getShapeOps,         getContractionOps, getConvolutionOps,
+    getPoolingOps,      getNormalizationOps, getIndexingOps,    getLossOps,
+    getQuantizationOps, getRecurrentOps,     getControlOps,     getSequenceOps,
+    getPaddingOps,      getResizeOps,        getAttentionOps,   getQuantizedConvolutionOps,
+    getSequentialOps,   getTrainingOps,      getRandomOps,
 };
 
 const OpEntry *findOp(llvm::StringRef domain, llvm::StringRef name, int64_t opset) {

@@ -45,11 +45,13 @@ llvm::ArrayRef<OpEntry> getQuantizationOps();
 llvm::ArrayRef<OpEntry> getRecurrentOps();
 llvm::ArrayRef<OpEntry> getControlOps();
 llvm::ArrayRef<OpEntry> getSequenceOps();
-llvm::ArrayRef<OpEntry> getRandomOps();
-llvm::ArrayRef<OpEntry> getTrainingOps();
+llvm::ArrayRef<OpEntry> getPaddingOps();
 llvm::ArrayRef<OpEntry> getAttentionOps();
-llvm::ArrayRef<OpEntry> getSequentialOps();
+llvm::ArrayRef<OpEntry> getResizeOps();
 llvm::ArrayRef<OpEntry> getQuantizedConvolutionOps();
+llvm::ArrayRef<OpEntry> getSequentialOps();
+llvm::ArrayRef<OpEntry> getTrainingOps();
+llvm::ArrayRef<OpEntry> getRandomOps();
 
 /// The row that holds in `opset`; null where there is none.
 const OpEntry *findOp(llvm::StringRef domain, llvm::StringRef name, int64_t opset);

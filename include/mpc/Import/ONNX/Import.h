@@ -27,7 +27,7 @@ struct ImportOptions {
   std::string moduleName;
   /// Extents of inputs by name (empty: of the only input): all of them, or those behind the first.
   std::map<std::string, llvm::SmallVector<int64_t>> inputShapes;
-  /// What an open first extent is; none: open in the library, too.
+  /// The open first extent; none: it stays open in the library.
   std::optional<int64_t> batch;
 };
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// ONNX's Attention: grouped heads, a cache, masks by position, by length and by value. Logits of
-// [batch, heads, targets, sources]; rows that may see nothing are zeros.
+// Scaled dot-product attention of opset 23 on: with a cache of keys and values, groups of queries,
+// masks, windows and soft caps. Scores are normalised in float32 or wider.
 #include "lib/Import/Common/Shape.h"
 #include "lib/Import/ONNX/NodeBuilder.h"
 #include "lib/Import/ONNX/OpTable.h"
-#include "lib/Import/ONNX/Ops/Broadcasts.h"
+#include "lib/Import/ONNX/Ops/Axes.h"
 
 #include <cmath>
 #include <limits>
@@ -16,205 +16,240 @@ using mlir::Value;
 using B = NodeBuilder;
 using Extents = llvm::SmallVector<int64_t>;
 
-enum Input : unsigned { Query, Key, ValueInput, Mask, PastKey, PastValue, Lengths };
-enum Output : unsigned { Result, PresentKey, PresentValue, Logits };
+constexpr double kHidden = -std::numeric_limits<double>::infinity();
 
-/// One node while it is imported.
-class Attention {
-public:
-  explicit Attention(B &b) : b(b), is3D(b.getShape(Query).size() == 3) {}
-  void run();
-
-private:
-  bool read();
-  Value splitHeads(Value x, llvm::StringRef attribute);
-  Value append(Value x, unsigned past);
-  /// The product over the last dimension of `lhs` and dimension `dimension` of `rhs`, of whose
-  /// heads several of `lhs` share one.
-  Value multiply(Value lhs, Value rhs, int64_t dimension);
-  bool readMasks();
-  void allow(Value mask) { allowed = allowed ? b.make<LogicalAndOp>(allowed, mask) : mask; }
-  bool readMaskInput();
-  Value cap(Value logits);
-
-  B &b;
-  const bool is3D;
-  Value query, key, value, lengths;
-  int64_t batch = 0, heads = 0, targets = 0, sources = 0, past = 0;
-  Value allowed; ///< i1, broadcasts to the logits; null: everything
-  Value added;   ///< to the logits; may be null
-};
-
-/// [batch, places, heads * width] as [batch, heads, places, width].
-Value Attention::splitHeads(Value x, llvm::StringRef attribute) {
-  if (!x || !is3D)
-    return x && b.rankOf(x) != 4 ? b.error("takes three inputs of 3, or of 4 dimensions") : x;
-  const int64_t count = b.attributes.getInteger(attribute, 0);
-  if (b.rankOf(x) != 3 || count < 1 || b.shapeOf(x)[2] % count)
-    return b.error("has " + llvm::Twine(count) + " heads in an input of the shape " +
-                   printShape(b.shapeOf(x)));
-  Value split =
-      b.makeReshape(x, {b.shapeOf(x)[0], b.shapeOf(x)[1], count, b.shapeOf(x)[2] / count});
+/// [batch, heads, places, width] of a tensor of 3 or 4 dimensions; null after an error.
+Value splitHeads(B &b, Value x, int64_t heads) {
+  if (!x)
+    return {};
+  llvm::ArrayRef<int64_t> shape = b.shapeOf(x);
+  if (shape.size() == 4)
+    return x;
+  if (shape.size() != 3 || heads < 1 || shape[2] % heads != 0)
+    return b.error("takes [batch, heads, places, width], or [batch, places, heads * width] and the "
+                   "numbers of heads");
+  Value split = b.makeReshape(x, {shape[0], shape[1], heads, shape[2] / heads});
   return b.make<TransposeOp>(split, Extents{0, 2, 1, 3});
 }
 
-Value Attention::append(Value x, unsigned input) {
-  Value before = x && b.has(input) ? b.get(input) : Value();
-  if (!x || !b.has(input))
-    return x;
-  if (!before)
-    return {};
-  Extents expected(b.shapeOf(x)), own(b.shapeOf(before));
-  if (own.size() == 4)
-    expected[2] = own[2];
-  if (own != expected)
-    return b.error("the cache has the shape " + printShape(own) + "; expected " +
-                   printShape(expected));
-  past = own[2];
-  return b.make<ConcatenateOp>(mlir::ValueRange{before, x}, int64_t(2));
+/// Each head `times` times in place.
+Value repeatHeads(B &b, Value x, int64_t times) {
+  ResampleTable table;
+  table.axis = 1;
+  for (int64_t head = 0; head < b.shapeOf(x)[1]; ++head)
+    table.indices.append(size_t(times), head);
+  return times == 1 ? x : resample(b, x, {table});
 }
 
-bool Attention::read() {
-  query = splitHeads(b.get(Query), "q_num_heads");
-  key = query ? append(splitHeads(b.get(Key), "kv_num_heads"), PastKey) : Value();
-  value = key ? append(splitHeads(b.get(ValueInput), "kv_num_heads"), PastValue) : Value();
-  if (!value)
-    return false;
-  batch = b.shapeOf(query)[0];
-  heads = b.shapeOf(query)[1];
-  targets = b.shapeOf(query)[2];
-  sources = b.shapeOf(key)[2];
-  if (heads % b.shapeOf(key)[1] || b.shapeOf(key)[1] != b.shapeOf(value)[1] ||
-      b.shapeOf(key)[3] != b.shapeOf(query)[3] || b.shapeOf(value)[2] != sources ||
-      mlir::ShapedType::isDynamic(targets) || mlir::ShapedType::isDynamic(sources)) {
-    b.error("query, key and value have the shapes " + printShape(b.shapeOf(query)) + ", " +
-            printShape(b.shapeOf(key)) + " and " + printShape(b.shapeOf(value)) +
-            " [batch, heads, places, width], which do not fit");
-    return false;
+Value makeNumbers(B &b, int64_t count, llvm::ArrayRef<int64_t> shape) {
+  return b.makeLiteral(
+      Literal::fromIntegers(b.builder, shape, llvm::to_vector(llvm::seq<int64_t>(0, count))));
+}
+
+/// 0 where `visible`, else minus infinity.
+Value hide(B &b, Value visible) {
+  return b.makeSelect(visible, b.makeConstant(0.0), b.makeConstant(kHidden));
+}
+
+struct Attention {
+  Value query, key, value;
+  int64_t queries = 0, keys = 0, past = 0;
+
+  /// The bias by positions: causal, and a window; null for none. Integers of [queries, keys], or
+  /// with the number of valid keys of each sample [batch, 1, queries, keys].
+  Value makePositionBias(B &b) const {
+    const bool isCausal = b.attributes.getFlag("is_causal");
+    const int64_t left = b.attributes.getInteger("left_window_size", -1),
+                  right = b.attributes.getInteger("right_window_size", -1);
+    if (!isCausal && left < 0 && right < 0)
+      return {};
+    const mlir::Type i64 = b.builder.getI64Type();
+    Value row = makeNumbers(b, queries, {queries, 1}), column = makeNumbers(b, keys, {1, keys});
+    if (b.has(6)) {
+      Value valid = b.makeReshape(b.get(6), {b.getShape(6).front(), 1, 1, 1});
+      row = b.make<AddOp>(row, b.make<SubtractOp>(valid, b.makeInteger(i64, queries)));
+    } else {
+      row = b.make<AddOp>(row, b.makeInteger(i64, past));
+    }
+    Value visible, distance = b.make<SubtractOp>(row, column);
+    auto require = [&](ComparePredicate predicate, int64_t bound) {
+      Value holds = b.makeCompare(predicate, distance, b.makeInteger(i64, bound));
+      visible = visible ? b.make<LogicalAndOp>(visible, holds) : holds;
+    };
+    if (isCausal)
+      require(ComparePredicate::GE, 0);
+    if (left >= 0)
+      require(ComparePredicate::LE, left);
+    if (right >= 0)
+      require(ComparePredicate::GE, -right);
+    return hide(b, visible);
   }
-  if (b.has(Lengths)) {
-    lengths = b.get(Lengths);
-    if (!lengths)
-      return false;
-    auto type = mlir::RankedTensorType::get(b.shapeOf(lengths), b.builder.getI32Type());
-    lengths = b.makeReshape(b.make<CastOp>(type, lengths), {b.shapeOf(lengths).front(), 1, 1, 1});
+
+  /// The mask as a bias, as long as the keys; null for none and after an error.
+  Value makeMaskBias(B &b) const {
+    if (!b.has(3))
+      return {};
+    Value mask = b.get(3);
+    if (!mask || b.rankOf(mask) < 1)
+      return {};
+    Value bias = b.isFloat(mask) ? mask : hide(b, mask);
+    const int64_t missing = keys - b.shapeOf(bias).back();
+    return missing > 0 ? b.make<PadOp>(bias, b.rankOf(bias) - 1, 0, missing, llvm::APFloat(kHidden))
+                       : bias;
   }
-  return readMasks();
+};
+
+Value add(B &b, Value x, Value bias) {
+  return bias && b.checkBroadcast({x, bias}) ? b.make<AddOp>(x, bias) : x;
 }
 
-bool Attention::readMaskInput() {
-  Value mask = b.get(Mask);
-  if (!mask)
-    return false;
-  const bool isBool = elementTypeOf(mask).isInteger(1);
-  if (const int64_t missing = sources - b.shapeOf(mask).back(); missing > 0) {
-    // Sources that the mask does not know are hidden.
-    Extents shape(b.shapeOf(mask));
-    shape.back() = missing;
-    Value hidden = isBool ? b.makeScalar(b.builder.getI1Type(), 0)
-                          : b.makeConstant(-std::numeric_limits<double>::infinity());
-    Value rest = broadcastTo(b, hidden, shape);
-    if (!rest)
-      return false;
-    mask = b.make<ConcatenateOp>(mlir::ValueRange{mask, rest}, b.rankOf(mask) - 1);
-  }
-  if (failed(broadcastShapes({b.shapeOf(mask), {batch, heads, targets, sources}}))) {
-    b.error("the mask's shape " + printShape(b.shapeOf(mask)) + " does not fit the logits");
-    return false;
-  }
-  if (isBool) {
-    allow(mask);
-    return true;
-  }
-  added = mask;
-  allow(b.makeCompare(ComparePredicate::NE, mask,
-                      b.makeConstant(-std::numeric_limits<double>::infinity())));
-  return true;
+/// A row that is hidden as a whole has probabilities of 0.
+Value normalize(B &b, Value scores) {
+  Value wide = b.makeCastLike(scores, scores, /*wide=*/true);
+  const int64_t last = b.rankOf(wide) - 1;
+  Value most = b.makeReduce(ReduceKind::Max, wide, {last}, /*keepDims=*/true);
+  Value isHidden = b.makeCompare(ComparePredicate::EQ, most, b.makeConstant(kHidden));
+  Value safe = b.makeSelect(isHidden, b.makeConstant(0.0), wide);
+  Value probabilities = b.make<SoftmaxOp>(safe, last);
+  return b.makeSelect(isHidden, b.makeConstant(0.0), probabilities);
 }
 
-/// Targets stand behind the cache; with lengths they are the last ones of each sample.
-bool Attention::readMasks() {
-  const auto numbers = [&](int64_t count, bool isRow) {
-    return b.makeIndices(isRow ? Extents{1, count} : Extents{count, 1},
-                         llvm::to_vector(llvm::seq<int64_t>(0, count)));
-  };
-  const mlir::Type i32 = b.builder.getI32Type();
-  Value columns = numbers(sources, true), rows = numbers(targets, false);
-  Value places = lengths && !past
-                     ? b.make<AddOp>(rows, b.make<SubtractOp>(lengths, b.makeInteger(i32, targets)))
-                     : b.make<AddOp>(rows, b.makeInteger(i32, past));
-  const int64_t left = b.attributes.getInteger("left_window_size", -1),
-                right = b.attributes.getInteger("right_window_size", -1);
-  if (b.has(Mask) && !readMaskInput())
-    return false;
-  if (b.attributes.getFlag("is_causal"))
-    allow(b.makeCompare(ComparePredicate::LE, columns, places));
-  if (left >= 0)
-    allow(b.makeCompare(ComparePredicate::GE, columns,
-                        b.make<SubtractOp>(places, b.makeInteger(i32, left))));
-  if (right >= 0)
-    allow(b.makeCompare(ComparePredicate::LE, columns,
-                        b.make<AddOp>(places, b.makeInteger(i32, right))));
-  if (lengths)
-    allow(b.makeCompare(ComparePredicate::LT, columns, lengths));
-  return true;
-}
-
-Value Attention::multiply(Value lhs, Value rhs, int64_t dimension) {
-  const int64_t groups = b.shapeOf(rhs)[1], shared = heads / groups;
-  const Extents shape(b.shapeOf(lhs));
-  if (shared > 1)
-    lhs = b.makeReshape(lhs, {batch, groups, shared, shape[2], shape[3]});
-  Value y = b.make<ContractOp>(lhs, rhs, Extents{0, 1}, Extents{0, 1}, Extents{b.rankOf(lhs) - 1},
-                               Extents{dimension});
-  return shared > 1 ? b.makeReshape(y, {batch, heads, shape[2], b.shapeOf(y).back()}) : y;
-}
-
-Value Attention::cap(Value logits) {
-  const double most = b.attributes.getNumber("softcap", 0);
-  if (!(most > 0))
-    return logits;
-  Value squashed = b.make<TanhOp>(b.make<DivideOp>(logits, b.makeConstant(most)));
-  return b.make<MultiplyOp>(squashed, b.makeConstant(most));
-}
-
-void Attention::run() {
-  if (!read())
+void attention(B &b) {
+  const int64_t queryHeads = b.attributes.getInteger("q_num_heads", 0),
+                keyHeads = b.attributes.getInteger("kv_num_heads", 0);
+  const bool isFlat = b.getShape(0).size() == 3;
+  Attention a;
+  a.query = splitHeads(b, b.get(0), queryHeads);
+  a.key = splitHeads(b, b.get(1), keyHeads);
+  a.value = splitHeads(b, b.get(2), keyHeads);
+  if (!a.query || !a.key || !a.value)
     return;
-  b.setResult(PresentKey, key, b.getType(Key));
-  b.setResult(PresentValue, value, b.getType(ValueInput));
-  // Both factors take the root of the scale, rounded to their type.
-  const double scale =
-      b.attributes.getNumber("scale", 1.0 / std::sqrt(double(b.shapeOf(query)[3])));
-  Value root = b.makeConstant(std::sqrt(scale));
-  Value logits = cap(multiply(b.make<MultiplyOp>(query, root), b.make<MultiplyOp>(key, root), 3));
+  for (unsigned i = 0; i < 2 && b.has(4) && b.has(5); ++i) {
+    Value before = b.get(4 + i), &now = i == 0 ? a.key : a.value;
+    if (!before || b.rankOf(before) != 4)
+      return (void)b.error("the cache must be [batch, heads, places, width]");
+    a.past = b.shapeOf(before)[2];
+    now = b.make<ConcatenateOp>(mlir::ValueRange{before, now}, 2);
+  }
+  b.setResult(1, a.key, b.getType(1));
+  b.setResult(2, a.value, b.getType(2));
+  a.queries = b.shapeOf(a.query)[2];
+  a.keys = b.shapeOf(a.key)[2];
+  const int64_t width = b.shapeOf(a.query)[3], heads = b.shapeOf(a.query)[1],
+                sources = b.shapeOf(a.key)[1];
+  if (sources < 1 || heads % sources != 0 || b.shapeOf(a.key)[3] != width ||
+      b.shapeOf(a.value)[2] != a.keys)
+    return (void)b.error("queries of shape " + printShape(b.shapeOf(a.query)) + ", keys of " +
+                         printShape(b.shapeOf(a.key)) + " and values of " +
+                         printShape(b.shapeOf(a.value)) + " do not fit");
+  a.key = repeatHeads(b, a.key, heads / sources);
+  a.value = repeatHeads(b, a.value, heads / sources);
+  // Half of the scale goes to each factor, so that neither product overflows.
+  const double scale = std::sqrt(
+      b.attributes.getNumber("scale", 1.0 / std::sqrt(double(std::max<int64_t>(width, 1)))));
+  const Extents batch{0, 1}, last{3};
+  Value scores = b.make<ContractOp>(b.make<MultiplyOp>(a.query, b.makeConstant(scale)),
+                                    b.make<MultiplyOp>(a.key, b.makeConstant(scale)), batch, batch,
+                                    last, last);
   const int64_t mode = b.attributes.getInteger("qk_matmul_output_mode", 0);
-  Value biased = added ? b.make<AddOp>(logits, added) : logits;
-  Value sees; // whether a target sees anything
-  if (allowed) {
-    Value hidden = b.makeConstant(-std::numeric_limits<double>::infinity());
-    biased = b.makeSelect(allowed, biased, hidden);
-    sees = b.makeReduce(ReduceKind::Any, allowed, {b.rankOf(allowed) - 1}, /*keepDims=*/true);
+  if (mode == 0)
+    b.setResult(3, scores, b.getType(0));
+  if (const double cap = b.attributes.getNumber("softcap", 0.0); cap > 0) {
+    Value bent = b.make<TanhOp>(b.make<DivideOp>(scores, b.makeConstant(cap)));
+    scores = b.make<MultiplyOp>(bent, b.makeConstant(cap));
   }
-  b.setResult(Logits, mode == 2 ? biased : logits, b.getType(Query));
-  Value zero = b.makeConstant(0.0);
-  if (sees)
-    biased = b.makeSelect(sees, biased, zero);
-  Value probabilities = b.make<SoftmaxOp>(biased, int64_t(3));
-  if (sees)
-    probabilities = b.makeSelect(sees, probabilities, zero);
+  if (mode == 1)
+    b.setResult(3, scores, b.getType(0));
+  scores = add(b, scores, a.makeMaskBias(b));
+  scores = add(b, scores, a.makePositionBias(b));
+  if (b.has(6)) {
+    Value valid = b.makeReshape(b.get(6), {b.getShape(6).front(), 1, 1, 1});
+    scores = add(b, scores,
+                 hide(b, b.makeCompare(ComparePredicate::LT,
+                                       makeNumbers(b, a.keys, {1, 1, 1, a.keys}), valid)));
+  }
+  if (b.hasFailed())
+    return;
+  if (mode == 2)
+    b.setResult(3, scores, b.getType(0));
+  Value probabilities = b.makeCastLike(normalize(b, scores), a.query);
   if (mode == 3)
-    b.setResult(Logits, probabilities, b.getType(Query));
-  Value y = multiply(probabilities, value, 2);
-  if (is3D) {
-    y = b.make<TransposeOp>(y, Extents{0, 2, 1, 3});
-    y = b.makeReshape(y, {batch, targets, heads * b.shapeOf(y)[3]});
+    b.setResult(3, probabilities, b.getType(0));
+  Value y = b.make<ContractOp>(probabilities, a.value, batch, batch, last, Extents{2});
+  if (isFlat)
+    y = b.makeReshape(b.make<TransposeOp>(y, Extents{0, 2, 1, 3}),
+                      {b.shapeOf(y)[0], a.queries, heads * b.shapeOf(y)[3]});
+  b.setResult(0, y, b.getType(0));
+}
+
+/// Pairs of features turn by angles that depend on the place.
+void rotaryEmbedding(B &b) {
+  Value x = b.get(0), cosine = b.get(1), sine = b.get(2);
+  if (!x || !cosine || !sine)
+    return;
+  const bool isFlat = b.rankOf(x) == 3;
+  const Extents original(b.shapeOf(x));
+  x = splitHeads(b, x, b.attributes.getInteger("num_heads", 0));
+  if (!x)
+    return;
+  x = b.make<TransposeOp>(x, Extents{0, 2, 1, 3}); // [batch, places, heads, width]
+  const int64_t width = b.shapeOf(x)[3], places = b.shapeOf(x)[1];
+  int64_t turned = b.attributes.getInteger("rotary_embedding_dim", 0);
+  turned = turned == 0 ? width : turned;
+  if (turned % 2 != 0 || turned > width || turned < 2)
+    return (void)b.error("turns an even number of features, at most " + llvm::Twine(width));
+  const int64_t half = turned / 2;
+  auto prepare = [&](Value table) -> Value {
+    if (b.has(3)) {
+      if (b.rankOf(table) != 2)
+        return b.error("with positions the tables must be [places, half of the features]");
+      Value positions = b.get(3);
+      table = positions ? b.make<GatherOp>(table, positions, 0) : Value();
+    }
+    if (!table || b.rankOf(table) != 3 || b.shapeOf(table)[1] != places ||
+        b.shapeOf(table)[2] < half)
+      return b.error("the tables do not fit the input");
+    if (b.shapeOf(table)[2] > half)
+      table = b.make<SliceOp>(table, 2, 0, half);
+    return b.makeReshape(table, {b.shapeOf(table)[0], places, 1, half});
+  };
+  cosine = prepare(cosine);
+  sine = prepare(sine);
+  if (!cosine || !sine)
+    return;
+  Value head = turned == width ? x : b.make<SliceOp>(x, 3, 0, turned), first, second;
+  const bool isInterleaved = b.attributes.getFlag("interleaved");
+  if (isInterleaved) {
+    first = sliceAxis(b, head, 3, 0, 2, half);
+    second = sliceAxis(b, head, 3, 1, 2, half);
+  } else {
+    first = b.make<SliceOp>(head, 3, 0, half);
+    second = b.make<SliceOp>(head, 3, half, half);
   }
-  b.setResult(Result, y, b.getType(Query));
+  Value real =
+      b.make<SubtractOp>(b.make<MultiplyOp>(cosine, first), b.make<MultiplyOp>(sine, second));
+  Value imaginary =
+      b.make<AddOp>(b.make<MultiplyOp>(sine, first), b.make<MultiplyOp>(cosine, second));
+  Value y;
+  if (isInterleaved) {
+    Extents pair(b.shapeOf(real)), whole(b.shapeOf(head));
+    pair.push_back(1);
+    y = b.make<ConcatenateOp>(
+        mlir::ValueRange{b.makeReshape(real, pair), b.makeReshape(imaginary, pair)}, 4);
+    y = b.makeReshape(y, whole);
+  } else {
+    y = b.make<ConcatenateOp>(mlir::ValueRange{real, imaginary}, 3);
+  }
+  if (turned < width)
+    y = b.make<ConcatenateOp>(mlir::ValueRange{y, b.make<SliceOp>(x, 3, turned, width - turned)},
+                              3);
+  b.setResult(0, isFlat ? b.makeReshape(y, original) : b.make<TransposeOp>(y, Extents{0, 2, 1, 3}),
+              b.getType(0));
 }
 
 constexpr OpEntry kTable[] = {
-    {"Attention", 23, [](B &b) { Attention(b).run(); }},
+    {"Attention", 23, attention},
+    {"RotaryEmbedding", 23, rotaryEmbedding},
 };
 
 } // namespace

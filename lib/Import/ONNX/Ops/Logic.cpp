@@ -50,7 +50,7 @@ void bitwiseNot(B &b) {
   b.setResult(0, b.make<IntegerOp>(IntegerKind::Xor, x, b.makeInteger(elementTypeOf(x), -1)));
 }
 
-/// Shifts by the width and more give 0.
+/// Shifts by the width and more, and by negative numbers, leave what the sign extends to.
 void bitShift(B &b) {
   auto pair = getPair(b);
   if (!pair)
@@ -58,14 +58,20 @@ void bitShift(B &b) {
   auto [x, y] = *pair;
   const mlir::Type type = elementTypeOf(x);
   const llvm::StringRef direction = b.attributes.getText("direction");
-  if (!type.isUnsignedInteger())
-    return (void)b.error("takes unsigned integers");
+  if (b.isFloat(x) || type.isInteger(1))
+    return (void)b.error("takes integers");
   if (direction != "LEFT" && direction != "RIGHT")
     return (void)b.error("the direction must be LEFT or RIGHT");
   Value shifted = b.make<IntegerOp>(
       direction == "LEFT" ? IntegerKind::ShiftLeft : IntegerKind::ShiftRight, x, y);
-  Value width = b.makeInteger(type, type.getIntOrFloatBitWidth());
-  b.setResult(0, b.makeSelect(ComparePredicate::LT, y, width, shifted, b.makeZero(type)));
+  Value width = b.makeInteger(type, type.getIntOrFloatBitWidth()), zero = b.makeZero(type);
+  Value isInside = b.makeCompare(ComparePredicate::LT, y, width), rest = zero;
+  if (!type.isUnsignedInteger()) {
+    isInside = b.make<LogicalAndOp>(isInside, b.makeCompare(ComparePredicate::GE, y, zero));
+    if (direction == "RIGHT")
+      rest = b.makeSelect(ComparePredicate::LT, x, zero, b.makeInteger(type, -1), zero);
+  }
+  b.setResult(0, b.makeSelect(isInside, shifted, rest));
 }
 
 void isNaN(B &b) {
@@ -73,7 +79,7 @@ void isNaN(B &b) {
     b.setResult(0, b.makeCompare(ComparePredicate::NE, x, x));
 }
 
-/// Of either sign, or of those that the attributes ask for.
+/// Infinities of either sign, or of those that the attributes ask for.
 void isInf(B &b) {
   Value x = b.get(0);
   if (!x)

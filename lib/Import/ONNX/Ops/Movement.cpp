@@ -42,8 +42,9 @@ void reshape(B &b) {
   Value x = b.get(0);
   if (!x)
     return;
-  std::optional<Extents> shape =
-      b.opset < 5 ? b.attributes.getIntegers("shape") : b.getExtents(1, "the shape");
+  std::optional<Extents> shape = b.opset < 5       ? b.attributes.getIntegers("shape")
+                                 : b.getLiteral(1) ? b.getExtents(1, "the shape")
+                                                   : b.takeStatedShape(1, "the shape");
   if (!shape)
     return;
   llvm::ArrayRef<int64_t> own = b.shapeOf(x);
@@ -107,8 +108,24 @@ void flatten(B &b) {
   b.setResult(0, b.makeReshape(x, flat), b.getType(0));
 }
 
+/// The dimensions of 1 that the file says the result has, where the axes are no constant; false
+/// where they are one.
+bool reshapeAsStated(B &b, Value x) {
+  if (!x || b.opset < 13 || !b.has(1) || b.getLiteral(1))
+    return false;
+  if (auto shape = b.takeStatedShape(1, "the axes")) {
+    if (countElements(*shape) == countElements(b.shapeOf(x)))
+      b.setResult(0, b.makeReshape(x, *shape), b.getType(0));
+    else
+      b.error("the shape that the file states does not fit");
+  }
+  return true;
+}
+
 void squeeze(B &b) {
   Value x = b.get(0);
+  if (reshapeAsStated(b, x))
+    return;
   std::optional<Extents> axes = readList(b, 1, "axes", 13);
   if (!x || !axes)
     return;
@@ -130,6 +147,8 @@ void squeeze(B &b) {
 
 void unsqueeze(B &b) {
   Value x = b.get(0);
+  if (reshapeAsStated(b, x))
+    return;
   std::optional<Extents> axes = readList(b, 1, "axes", 13);
   if (!x || !axes)
     return;
@@ -198,14 +217,27 @@ void concatenate(B &b) {
               b.getType(0));
 }
 
-/// The sizes are given, or those of `num_outputs` equal parts, of which the last may be smaller.
+/// The sizes are given, or those of equal parts, of which the last may be smaller.
 void split(B &b) {
   Value x = b.get(0);
-  std::optional<Extents> sizes = readList(b, 1, "split", 13);
-  if (!x || !sizes)
+  if (!x)
     return;
   std::optional<int64_t> axis = b.resolveAxis(b.attributes.getInteger("axis", 0), b.rankOf(x));
   if (!axis)
+    return;
+  std::optional<Extents> sizes;
+  if (b.opset >= 13 && b.has(1) && !b.getLiteral(1)) {
+    sizes = Extents();
+    for (unsigned i = 0; i < b.node.outputs.size(); ++i) {
+      auto stated = b.takeStatedShape(1, "the sizes", i);
+      if (!stated || int64_t(stated->size()) != b.rankOf(x))
+        return;
+      sizes->push_back((*stated)[*axis]);
+    }
+  } else {
+    sizes = readList(b, 1, "split", 13);
+  }
+  if (!sizes)
     return;
   const int64_t extent = b.shapeOf(x)[*axis];
   if (isOpen(extent))
@@ -276,10 +308,8 @@ void slice(B &b) {
     const int64_t reach = step > 0 ? end - first : first - end;
     const uint64_t size = step > 0 ? uint64_t(step) : -uint64_t(step);
     const int64_t count = reach <= 0 ? 0 : int64_t((uint64_t(reach) + size - 1) / size);
-    if (count == 0)
-      return (void)b.error("the result has no elements along axis " + llvm::Twine(*axis) +
-                           ", and mpc compiles no empty tensors");
-    x = sliceAxis(b, x, *axis, first, count == 1 ? 1 : step, count);
+    x = count == 0 ? b.make<SliceOp>(x, *axis, 0, 0)
+                   : sliceAxis(b, x, *axis, first, count == 1 ? 1 : step, count);
   }
   b.setResult(0, x, b.getType(0));
 }
@@ -288,15 +318,25 @@ void slice(B &b) {
 
 void expand(B &b) {
   Value x = b.get(0);
-  std::optional<Extents> shape = b.getExtents(1, "the shape");
+  std::optional<Extents> shape =
+      b.getLiteral(1) ? b.getExtents(1, "the shape") : b.takeStatedShape(1, "the shape");
   if (x && shape)
     b.setResult(0, broadcastTo(b, x, *shape), b.getType(0));
 }
 
 void tile(B &b) {
   Value x = b.get(0);
-  std::optional<Extents> repeats = b.getIntegers(1, "the repeats");
-  if (!x || !repeats)
+  if (!x || !b.has(1))
+    return;
+  std::optional<Extents> repeats;
+  if (b.getLiteral(1)) {
+    repeats = b.getIntegers(1, "the repeats");
+  } else if (auto stated = b.takeStatedShape(1, "the repeats")) {
+    repeats = Extents();
+    for (const auto &[extent, own] : llvm::zip(*stated, b.shapeOf(x)))
+      repeats->push_back(isOpen(extent) || isOpen(own) ? 1 : extent / own);
+  }
+  if (!repeats)
     return;
   if (int64_t(repeats->size()) != b.rankOf(x))
     return (void)b.error("needs one number of repeats for each dimension");

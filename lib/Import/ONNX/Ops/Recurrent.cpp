@@ -60,7 +60,7 @@ private:
   int64_t directions = 1, steps = 0, units = 0, batch = 0;
   Value x, mask;
   std::optional<CellActivations> activations;
-  // These are of the direction that is emitted.
+  // They belong to the direction that is emitted.
   Value recurrent, recurrentBias, peepholes;
 };
 

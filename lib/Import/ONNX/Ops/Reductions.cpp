@@ -5,6 +5,7 @@
 #include "lib/Import/ONNX/OpTable.h"
 #include "lib/Import/ONNX/Ops/Arithmetic.h"
 #include "lib/Import/ONNX/Ops/Axes.h"
+#include "lib/Import/ONNX/Ops/Broadcasts.h"
 
 namespace mpc::onnx {
 namespace {
@@ -18,6 +19,34 @@ struct Reduction {
   bool keepDims = true;
 };
 
+/// The axes of a reduction to the shape that the file states, where only one set of as many axes
+/// as the input holds gives it.
+std::optional<llvm::SmallVector<int64_t>> deduceAxes(B &b, Value x, bool keepDims) {
+  const llvm::SmallVector<int64_t> given = b.getShape(1);
+  const int64_t rank = b.rankOf(x);
+  auto stated = b.takeStatedShape(1, "the axes");
+  if (!stated)
+    return std::nullopt;
+  std::optional<llvm::SmallVector<int64_t>> found;
+  for (unsigned set = 0; rank <= 8 && given.size() == 1 && set < (1u << rank); ++set) {
+    llvm::SmallVector<int64_t> axes;
+    for (int64_t axis = 0; axis < rank; ++axis)
+      if (set & (1u << axis))
+        axes.push_back(axis);
+    if (int64_t(axes.size()) != given.front() ||
+        reducedShape(b.shapeOf(x), axes, keepDims) != *stated)
+      continue;
+    if (found) {
+      b.error("the axes must be constant: several give the shape that the file states");
+      return std::nullopt;
+    }
+    found = axes;
+  }
+  if (!found)
+    b.error("the axes must be constant: none give the shape that the file states");
+  return found;
+}
+
 /// The axes are an attribute before opset `since`, then an input. Nothing after an error, and where
 /// the operation has no axes and so nothing to do (then the result is the input).
 std::optional<Reduction> readReduction(B &b, int64_t since) {
@@ -29,7 +58,8 @@ std::optional<Reduction> readReduction(B &b, int64_t since) {
   const int64_t rank = b.rankOf(reduction.x);
   llvm::SmallVector<int64_t> axes = b.attributes.getIntegers("axes");
   if (b.opset >= since && b.has(1)) {
-    auto given = b.getIntegers(1, "the axes");
+    auto given = b.getLiteral(1) ? b.getIntegers(1, "the axes")
+                                 : deduceAxes(b, reduction.x, reduction.keepDims);
     if (!given)
       return std::nullopt;
     axes = *given;
@@ -55,7 +85,7 @@ Value sum(B &b, Value x, const Reduction &r) {
   return r.axes.empty() ? x : b.makeReduce(ReduceKind::Sum, x, r.axes, r.keepDims);
 }
 
-/// Of float tensors in `ofFloats`, of integers in `ofIntegers`.
+/// Floating tensors are reduced by `ofFloats`, integers by `ofIntegers`.
 using FloatFn = Value (*)(B &, Value, const Reduction &);
 template <FloatFn ofFloats, FloatFn ofIntegers = nullptr, int64_t since = 18> void reduce(B &b) {
   auto r = readReduction(b, since);
@@ -141,6 +171,10 @@ Value logOfExponentials(B &b, Value x, const Reduction &r) {
 Value product(B &b, Value x, const Reduction &r) {
   const bool isFloat = b.isFloat(x);
   Value y = isFloat ? widen(b, x) : x;
+  // The product of nothing is 1.
+  if (llvm::any_of(r.axes, [&](int64_t axis) { return b.shapeOf(x)[size_t(axis)] == 0; }))
+    return broadcastTo(b, b.makeScalar(elementTypeOf(x), 1),
+                       reducedShape(b.shapeOf(x), r.axes, r.keepDims));
   for (int64_t axis : r.axes) {
     if (mlir::ShapedType::isDynamic(b.shapeOf(y)[axis]))
       return b.error("a product over the open batch is not supported; say the batch: --batch=N");
@@ -195,18 +229,10 @@ template <bool smallest> void argument(B &b) {
 }
 
 /// Element i is the sum of those up to it: a product with a triangle of ones.
-void cumulativeSum(B &b) {
-  Value x = b.get(0);
-  auto given = b.getIntegers(1, "the axis");
-  if (!x || !given || given->size() != 1)
-    return;
-  const int64_t rank = b.rankOf(x);
-  std::optional<int64_t> axis = b.resolveAxis(given->front(), rank);
-  if (!axis)
-    return;
-  const int64_t extent = b.shapeOf(x)[*axis];
+Value sumAlong(B &b, Value x, int64_t axis) {
+  const int64_t rank = b.rankOf(x), extent = b.shapeOf(x)[axis];
   if (mlir::ShapedType::isDynamic(extent))
-    return (void)b.error("the axis is the open batch; say the batch: --batch=N");
+    return b.error("the axis is the open batch; say the batch: --batch=N");
   const bool isReverse = b.attributes.getFlag("reverse"),
              isExclusive = b.attributes.getFlag("exclusive");
   // Row i of the result sees column j of the input.
@@ -216,12 +242,12 @@ void cumulativeSum(B &b) {
   Value mask = makeDiagonalMask(b, extent, extent, sees);
   llvm::SmallVector<int64_t> toLast, back(rank);
   for (int64_t d = 0; d < rank; ++d)
-    if (d != *axis)
+    if (d != axis)
       toLast.push_back(d);
-  toLast.push_back(*axis);
+  toLast.push_back(axis);
   for (const auto &[place, d] : llvm::enumerate(toLast))
     back[d] = int64_t(place);
-  const bool moves = *axis != rank - 1;
+  const bool moves = axis != rank - 1;
   Value last = moves ? b.make<TransposeOp>(x, toLast) : x;
   Value sums;
   if (b.isFloat(x)) {
@@ -233,7 +259,38 @@ void cumulativeSum(B &b) {
     Value kept = b.makeSelect(mask, b.makeReshape(last, row), b.makeZero(elementTypeOf(x)));
     sums = b.makeReduce(ReduceKind::Sum, kept, {rank}, /*keepDims=*/false);
   }
-  b.setResult(0, moves ? b.make<TransposeOp>(sums, back) : sums);
+  return moves ? b.make<TransposeOp>(sums, back) : sums;
+}
+
+/// Along an axis that an input names; of one that is no constant all are computed.
+void cumulativeSum(B &b) {
+  Value x = b.get(0);
+  if (!x || !b.has(1))
+    return;
+  const int64_t rank = b.rankOf(x);
+  if (b.getLiteral(1)) {
+    auto given = b.getIntegers(1, "the axis");
+    if (!given || given->size() != 1)
+      return;
+    if (std::optional<int64_t> axis = b.resolveAxis(given->front(), rank))
+      b.setResult(0, sumAlong(b, x, *axis));
+    return;
+  }
+  Value chosen = b.get(1), result;
+  const mlir::Type type = elementTypeOf(chosen);
+  if (b.isFloat(chosen) || tensorTypeOf(chosen).getNumElements() != 1 || rank < 1)
+    return (void)b.error("the axis must be one integer");
+  chosen = b.makeReshape(chosen, {});
+  for (int64_t axis = rank - 1; axis >= 0; --axis) {
+    Value sums = sumAlong(b, x, axis);
+    if (!sums)
+      return;
+    Value isThis =
+        b.makeOr(b.makeCompare(ComparePredicate::EQ, chosen, b.makeInteger(type, axis)),
+                 b.makeCompare(ComparePredicate::EQ, chosen, b.makeInteger(type, axis - rank)));
+    result = result ? b.makeSelect(isThis, sums, result) : sums;
+  }
+  b.setResult(0, result);
 }
 
 constexpr OpEntry kTable[] = {

@@ -121,7 +121,8 @@ bool sizeOf(GraphImporter &importer, const Node &node, Scope &scope, llvm::Strin
 }
 
 void constantOfShape(B &b) {
-  std::optional<llvm::SmallVector<int64_t>> shape = b.getExtents(0, "the shape");
+  std::optional<llvm::SmallVector<int64_t>> shape =
+      b.getLiteral(0) ? b.getExtents(0, "the shape") : b.takeStatedShape(0, "the shape");
   if (!shape)
     return;
   Literal element;
@@ -141,6 +142,25 @@ void constantOfShape(B &b) {
 
 /// start, start + delta, … below the limit.
 void range(B &b) {
+  if (!b.getLiteral(0) || !b.getLiteral(1) || !b.getLiteral(2)) {
+    Value start = b.get(0), delta = b.get(2);
+    auto stated = b.takeStatedShape(1, "the limit");
+    if (!start || !delta || !stated)
+      return;
+    if (stated->size() != 1 || mlir::ShapedType::isDynamic(stated->front()))
+      return (void)b.error("the file states no list for the result");
+    const int64_t count = stated->front();
+    Literal numbers =
+        Literal::fromIntegers(b.builder, {count}, llvm::to_vector(llvm::seq<int64_t>(0, count)));
+    Value steps = b.makeLiteral(numbers);
+    const mlir::Type element = elementTypeOf(start);
+    steps = b.isFloat(start) ? b.makeCastToFloat(steps)
+            : elementTypeOf(steps) == element
+                ? steps
+                : b.make<CastOp>(mlir::RankedTensorType::get({count}, element), steps);
+    Value scaled = b.make<MultiplyOp>(steps, b.makeReshape(delta, {}));
+    return b.setResult(0, b.make<AddOp>(scaled, b.makeReshape(start, {})), b.getType(0));
+  }
   auto start = b.getNumbers(0, "the start"), limit = b.getNumbers(1, "the limit"),
        delta = b.getNumbers(2, "the delta");
   if (!start || !limit || !delta || start->size() != 1 || limit->size() != 1 || delta->size() != 1)

@@ -13,8 +13,8 @@ struct Window {
   llvm::SmallVector<int64_t> low, high; ///< padding, which may be negative
   bool rounds = false; ///< ceil_mode: the last window may begin before the end only
 
-  /// Of a node with an input of these spatial extents; `kernel`: where the node has no
-  /// `kernel_shape`. Nothing after an error.
+  /// Reads the attributes of a node with an input of these spatial extents; `kernel`: where the
+  /// node has no `kernel_shape`. Nothing after an error.
   static std::optional<Window> read(NodeBuilder &b, llvm::ArrayRef<int64_t> extents,
                                     llvm::ArrayRef<int64_t> kernel = {});
 

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A node while its ops are emitted: its attributes, and its inputs as values in the body of an
+// mpc.layer or as constants.
+#ifndef MPC_LIB_IMPORT_ONNX_NODEINPUTS_H
+#define MPC_LIB_IMPORT_ONNX_NODEINPUTS_H
+
+#include "lib/Import/Common/ValueBuilder.h"
+#include "lib/Import/ONNX/NodeAttributes.h"
+#include "lib/Import/ONNX/NodeValue.h"
+
+namespace mpc::onnx {
+
+class GraphImporter;
+
+class NodeInputs : public ValueBuilder {
+public:
+  /// `inputs`: null where one is left out.
+  NodeInputs(GraphImporter &importer, const Node &node, llvm::StringRef path, int64_t opset,
+             llvm::ArrayRef<const NodeValue *> inputs, mlir::Block &body);
+
+  const Node &node;
+  const std::string path;
+  const int64_t opset;
+  const NodeAttributes attributes;
+
+  mlir::Value error(const llvm::Twine &message) override;
+  bool hasFailed() const { return failed; }
+
+  size_t getInputCount() const { return inputs.size(); }
+  bool has(unsigned i) const { return i < inputs.size() && inputs[i]; }
+  /// The input as a value of the body; null, after an error, where it is left out.
+  mlir::Value get(unsigned i);
+  DataType getType(unsigned i) const { return has(i) ? inputs[i]->type : DataType::Undefined; }
+  llvm::SmallVector<int64_t> getShape(unsigned i) const;
+  bool isVariable(unsigned i) const { return has(i) && inputs[i]->variable; }
+  /// The input where its elements are known, else null.
+  const Literal *getLiteral(unsigned i);
+  /// The integers of an input that must be constant; nothing after an error. `what` is its name.
+  std::optional<llvm::SmallVector<int64_t>> getIntegers(unsigned i, llvm::StringRef what);
+  /// The shape that the file states for result `output`, where an input that decides it is no
+  /// constant. Nothing, after an error, where the file states none. `what` is the name of input
+  /// `i`; a warning says that the library does not read it, unless it does (`isRead`).
+  std::optional<llvm::SmallVector<int64_t>>
+  takeStatedShape(unsigned i, llvm::StringRef what, unsigned output = 0, bool isRead = false);
+  /// The same of extents, in which ShapedType::kDynamic is the batch.
+  std::optional<llvm::SmallVector<int64_t>> getExtents(unsigned i, llvm::StringRef what);
+  std::optional<llvm::SmallVector<double>> getNumbers(unsigned i, llvm::StringRef what);
+
+  bool isWanted(unsigned i) const { return i < node.outputs.size() && !node.outputs[i].empty(); }
+
+protected:
+  mlir::Value makeLiteral(const Literal &literal);
+
+  GraphImporter &importer;
+  mlir::Block &body;
+  llvm::SmallVector<const NodeValue *> inputs;
+  llvm::SmallVector<mlir::Value> bound;     ///< inputs in the body, as they are asked for
+  llvm::SmallVector<mlir::Value> operands;  ///< of the mpc.layer: what block arguments stand for
+  llvm::SmallVector<mlir::Value> variables; ///< the same, behind the operands
+  llvm::SmallVector<std::shared_ptr<const Literal>> literals; ///< that were asked for
+  bool movesElements = false; ///< the operation may take extents that are the open batch
+  bool failed = false;
+};
+
+} // namespace mpc::onnx
+
+#endif

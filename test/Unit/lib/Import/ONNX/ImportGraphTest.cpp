@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Graphs that are built here, as IR: paths, variables, dtypes, folding, functions, errors.
+#include "mpc/Import/ONNX/Import.h"
+
+#include "dialects/mpc/IR/Mpc.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Verifier.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+using namespace mpc::onnx;
+
+namespace {
+
+template <typename T>
+Tensor makeTensor(std::string name, DataType type, std::vector<int64_t> shape,
+                  std::vector<T> values, std::vector<std::string> &storage) {
+  storage.emplace_back(reinterpret_cast<const char *>(values.data()), values.size() * sizeof(T));
+  Tensor tensor;
+  tensor.name = std::move(name);
+  tensor.type = type;
+  tensor.shape = std::move(shape);
+  tensor.bytes = llvm::ArrayRef<char>(storage.back().data(), storage.back().size());
+  return tensor;
+}
+
+ValueInfo makeValue(std::string name, DataType type, std::vector<int64_t> shape) {
+  ValueInfo value;
+  value.name = std::move(name);
+  value.type = Type();
+  value.type->type = type;
+  value.type->shape = std::vector<Extent>();
+  for (int64_t extent : shape) {
+    Extent each;
+    if (extent >= 0)
+      each.value = extent;
+    else
+      each.symbol = "n";
+    value.type->shape->push_back(each);
+  }
+  return value;
+}
+
+Node makeNode(std::string op, std::vector<std::string> inputs, std::vector<std::string> outputs,
+              std::vector<Attribute> attributes = {}, std::string name = "") {
+  Node node;
+  node.op = std::move(op);
+  node.inputs = std::move(inputs);
+  node.outputs = std::move(outputs);
+  node.attributes = std::move(attributes);
+  node.name = std::move(name);
+  return node;
+}
+
+template <typename T> Attribute makeAttribute(std::string name, T value) {
+  Attribute attribute;
+  attribute.name = std::move(name);
+  attribute.value = std::move(value);
+  return attribute;
+}
+
+class ImportGraphTest : public ::testing::Test {
+protected:
+  ImportGraphTest() {
+    storage.reserve(100); // tensors point into it
+    model.opsets.push_back({"", 18});
+  }
+
+  /// x [n, 4] times a weight of [4, 3], y.
+  void makeProduct(DataType type = DataType::Float) {
+    model.graph.inputs.push_back(makeValue("x", type, {-1, 4}));
+    if (type == DataType::Float16)
+      model.graph.initializers.push_back(
+          makeTensor<uint16_t>("w", type, {4, 3}, std::vector<uint16_t>(12, 0x3c00), storage));
+    else
+      model.graph.initializers.push_back(
+          makeTensor<float>("w", type, {4, 3}, std::vector<float>(12, 1.0f), storage));
+    model.graph.nodes.push_back(makeNode("MatMul", {"x", "w"}, {"y"}, {}, "dense"));
+    model.graph.outputs.push_back(makeValue("y", type, {-1, 3}));
+  }
+
+  /// The errors' text, or "".
+  std::string import() {
+    auto read = importOnnx(model, "m.onnx", options, context);
+    if (!read)
+      return llvm::toString(read.takeError());
+    imported = std::move(*read);
+    EXPECT_TRUE(succeeded(mlir::verify(*imported.module)));
+    return "";
+  }
+
+  mpc::LayerOp findLayer(llvm::StringRef path) {
+    mpc::LayerOp found;
+    imported.module->walk([&](mpc::LayerOp layer) {
+      if (layer.getPath() == path)
+        found = layer;
+    });
+    return found;
+  }
+  mpc::VariableOp findVariable(llvm::StringRef name) {
+    return imported.module->lookupSymbol<mpc::VariableOp>(name);
+  }
+
+  std::vector<std::string> storage;
+  Model model;
+  ImportOptions options;
+  mlir::MLIRContext context;
+  ImportedModel imported;
+};
+
+TEST_F(ImportGraphTest, NodesAreLayersAndWeightsAreVariables) {
+  makeProduct();
+  ASSERT_EQ(import(), "");
+  mpc::LayerOp layer = findLayer("dense");
+  ASSERT_TRUE(layer);
+  EXPECT_EQ(layer.getKind(), "MatMul");
+  EXPECT_FALSE(layer.getPolicy());
+  mpc::VariableOp variable = findVariable("w");
+  ASSERT_TRUE(variable);
+  EXPECT_EQ(variable.getRole(), mpc::VariableRole::Trainable);
+  EXPECT_EQ(variable.getLayer(), llvm::StringRef("dense"));
+  ASSERT_EQ(imported.weights.all().count("w"), 1u);
+  EXPECT_EQ(imported.weights.all().at("w").bytes.size(), 48u);
+  EXPECT_EQ(imported.outputNames, std::vector<std::string>{"y"});
+}
+
+TEST_F(ImportGraphTest, NodesWithoutNamesHaveThoseOfTheirOutputs) {
+  makeProduct();
+  model.graph.nodes.front().name.clear();
+  ASSERT_EQ(import(), "");
+  EXPECT_TRUE(findLayer("y"));
+}
+
+TEST_F(ImportGraphTest, EqualNamesAreToldApart) {
+  makeProduct();
+  model.graph.nodes.push_back(makeNode("Relu", {"y"}, {"z"}, {}, "dense"));
+  model.graph.outputs = {makeValue("z", DataType::Float, {-1, 3})};
+  ASSERT_EQ(import(), "");
+  EXPECT_EQ(findLayer("dense").getKind(), "MatMul");
+  EXPECT_EQ(findLayer("dense_1").getKind(), "Relu");
+}
+
+TEST_F(ImportGraphTest, DtypesOfTheFileAreThePoliciesOfLayers) {
+  makeProduct(DataType::Float16);
+  ASSERT_EQ(import(), "");
+  EXPECT_EQ(findLayer("dense").getPolicy(), llvm::StringRef("float16"));
+  ASSERT_TRUE(findLayer("x"));
+  EXPECT_EQ(findLayer("x").getKind(), "InputLayer");
+  EXPECT_EQ(imported.weights.all().at("w").dtype, uint32_t(MPC_RT_FLOAT16));
+}
+
+TEST_F(ImportGraphTest, ShapeArithmeticIsFolded) {
+  // Reshape(x, Concat(Shape(x)[:1], [2, 2])): the open batch stays.
+  makeProduct();
+  model.graph.nodes = {
+      makeNode("Shape", {"x"}, {"s"}, {makeAttribute("end", int64_t(1))}),
+      makeNode("Concat", {"s", "rest"}, {"shape"}, {makeAttribute("axis", int64_t(0))}),
+      makeNode("Reshape", {"x", "shape"}, {"y"})};
+  model.graph.initializers = {makeTensor<int64_t>("rest", DataType::Int64, {2}, {2, 2}, storage)};
+  model.graph.outputs = {makeValue("y", DataType::Float, {-1, 2, 2})};
+  ASSERT_EQ(import(), "");
+  size_t layers = 0;
+  imported.module->walk([&](mpc::LayerOp) { ++layers; });
+  EXPECT_EQ(layers, 1u);
+  EXPECT_EQ(mpc::tensorTypeOf(findLayer("y").getResult(0)).getShape(),
+            llvm::ArrayRef<int64_t>({mlir::ShapedType::kDynamic, 2, 2}));
+}
+
+TEST_F(ImportGraphTest, BatchThatWouldNotBeFirstIsRefused) {
+  makeProduct();
+  model.graph.nodes = {makeNode("Transpose", {"x"}, {"y"}, {}, "turn")};
+  model.graph.outputs = {makeValue("y", DataType::Float, {4, -1})};
+  EXPECT_NE(import().find("m.onnx:turn: Transpose: "), std::string::npos);
+  options.batch = 5;
+  EXPECT_EQ(import(), "");
+}
+
+TEST_F(ImportGraphTest, OpenExtentsNeedAShape) {
+  makeProduct();
+  model.graph.inputs = {makeValue("x", DataType::Float, {2, -1})};
+  EXPECT_NE(import().find("--input-shape=x:2,100"), std::string::npos);
+  options.inputShapes["x"] = {2, 4};
+  EXPECT_EQ(import(), "");
+  options.inputShapes = {{"x", {4}}};
+  EXPECT_EQ(import(), "");
+  options.inputShapes = {{"x", {3, 4}}};
+  EXPECT_NE(import().find("they must fit"), std::string::npos);
+  options.inputShapes = {{"x", {2, 4}}, {"q", {1}}};
+  EXPECT_NE(import().find("--input-shape=q: the model has no such input"), std::string::npos);
+}
+
+TEST_F(ImportGraphTest, AllUnsupportedOperationsAreNamed) {
+  makeProduct();
+  model.graph.nodes.push_back(makeNode("Nonsense", {"y"}, {"a"}, {}, "first"));
+  model.graph.nodes.push_back(makeNode("Relu", {"a"}, {"b"}, {}, "between"));
+  model.graph.nodes.push_back(makeNode("Rubbish", {"y"}, {"c"}, {}, "second"));
+  const std::string errors = import();
+  EXPECT_NE(errors.find("m.onnx:first: the operation Nonsense (opset 18) is not supported"),
+            std::string::npos);
+  EXPECT_NE(errors.find("m.onnx:second: the operation Rubbish"), std::string::npos);
+  EXPECT_EQ(errors.find("between"), std::string::npos);
+}
+
+TEST_F(ImportGraphTest, NamesThatNothingComputesAreErrors) {
+  makeProduct();
+  model.graph.nodes.front().inputs[0] = "nothing";
+  EXPECT_NE(import().find("reads 'nothing'"), std::string::npos);
+}
+
+TEST_F(ImportGraphTest, FunctionsOfTheModelAreExpanded) {
+  makeProduct();
+  Function function;
+  function.name = "Scaled";
+  function.domain = "own";
+  function.inputs = {"a"};
+  function.outputs = {"b"};
+  function.attributes = {"slope"};
+  Attribute slope;
+  slope.name = "alpha";
+  slope.reference = "slope";
+  function.nodes = {makeNode("LeakyRelu", {"a"}, {"b"}, {slope})};
+  function.opsets = {{"", 16}};
+  model.functions.push_back(function);
+  Node call = makeNode("Scaled", {"y"}, {"z"}, {makeAttribute("slope", 0.25f)}, "call");
+  call.domain = "own";
+  model.graph.nodes.push_back(call);
+  model.graph.outputs = {makeValue("z", DataType::Float, {-1, 3})};
+  ASSERT_EQ(import(), "");
+  ASSERT_TRUE(findLayer("call/b"));
+  bool hasSlope = false;
+  findLayer("call/b").walk([&](mpc::ConstantOp constant) {
+    auto value = llvm::dyn_cast<mlir::DenseFPElementsAttr>(constant.getValue());
+    hasSlope |= value && value.isSplat() && value.getSplatValue<float>() == 0.25f;
+  });
+  EXPECT_TRUE(hasSlope);
+}
+
+TEST_F(ImportGraphTest, FunctionsThatCallThemselvesEnd) {
+  makeProduct();
+  Function function;
+  function.name = "Again";
+  function.domain = "own";
+  function.inputs = {"a"};
+  function.outputs = {"b"};
+  Node inner = makeNode("Again", {"a"}, {"b"});
+  inner.domain = "own";
+  function.nodes = {inner};
+  model.functions.push_back(function);
+  Node call = makeNode("Again", {"y"}, {"z"}, {}, "call");
+  call.domain = "own";
+  model.graph.nodes.push_back(call);
+  EXPECT_NE(import().find("deeper than 32"), std::string::npos);
+}
+
+TEST_F(ImportGraphTest, ShapesThatDoNotFitAreErrors) {
+  makeProduct();
+  model.graph.inputs.push_back(makeValue("q", DataType::Float, {5}));
+  model.graph.nodes.push_back(makeNode("Add", {"y", "q"}, {"z"}, {}, "sum"));
+  EXPECT_NE(import().find("m.onnx:sum: Add: the shapes (None, 3) and (5) do not broadcast"),
+            std::string::npos);
+}
+
+TEST_F(ImportGraphTest, StatedShapesStandForShapesThatAreNoConstants) {
+  makeProduct();
+  model.graph.inputs.push_back(makeValue("shape", DataType::Int64, {2}));
+  model.graph.inputs.front() = makeValue("x", DataType::Float, {2, 6});
+  model.graph.initializers.clear();
+  model.graph.nodes = {makeNode("Reshape", {"x", "shape"}, {"y"}, {}, "turn")};
+  model.graph.outputs = {makeValue("y", DataType::Float, {3, 4})};
+  ASSERT_EQ(import(), "");
+  ASSERT_EQ(imported.warnings.size(), 1u);
+  EXPECT_NE(imported.warnings[0].find("'shape' is not read"), std::string::npos);
+  model.graph.outputs.front().type->shape.reset();
+  EXPECT_NE(import().find("m.onnx:turn: Reshape: the shape must be constant"), std::string::npos);
+}
+
+TEST_F(ImportGraphTest, RunningStatisticsMoveInTraining) {
+  makeProduct();
+  for (const char *name : {"scale", "bias", "mean", "variance"})
+    model.graph.initializers.push_back(
+        makeTensor<float>(name, DataType::Float, {3}, {1, 1, 1}, storage));
+  model.graph.nodes.push_back(makeNode(
+      "BatchNormalization", {"y", "scale", "bias", "mean", "variance"}, {"z"}, {}, "norm"));
+  model.graph.outputs = {makeValue("z", DataType::Float, {-1, 3})};
+  ASSERT_EQ(import(), "");
+  EXPECT_EQ(findVariable("scale").getRole(), mpc::VariableRole::Trainable);
+  EXPECT_EQ(findVariable("mean").getRole(), mpc::VariableRole::NonTrainable);
+  EXPECT_EQ(findLayer("norm")->getNumResults(), 3u);
+}
+
+} // namespace
