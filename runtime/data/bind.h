@@ -13,8 +13,8 @@ struct TensorSpec {
   std::vector<std::string> aliases; // other names that data may use: "x0", an output's name
   mpc_rt_dtype_t dtype = MPC_RT_FLOAT32;
   std::vector<int64_t> dims; // of one row, without the batch
-  bool isWhole = false;      // every call takes all of the array, whose dims these are
   int64_t indexLimit = 0;    // whole parts of values must lie in [0, indexLimit); 0 = free
+  bool isWhole = false;      // every call takes all of the array, whose dims these are
 };
 
 /// The tensors that an entry takes, in its order.

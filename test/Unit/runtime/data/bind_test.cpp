@@ -53,6 +53,28 @@ TEST(Bind, NamesAliasesAndDefaultWeights) {
   EXPECT_EQ(labels[0], 1);
 }
 
+TEST(Bind, ArraysWithoutRowsAreTakenAsAWhole) {
+  float table[] = {1, 2, 3, 4}, number[] = {7};
+  Source source;
+  source.path = "d";
+  source.arrays.emplace("table", Array::copyOf(MPC_RT_FLOAT32, {4}, table));
+  source.arrays.emplace("number", Array::copyOf(MPC_RT_FLOAT32, {1}, number));
+  source.order = {"table", "number"};
+  Signature signature;
+  signature.inputs.push_back({"table", {}, MPC_RT_FLOAT32, {4}, 0, /*isWhole=*/true});
+  signature.inputs.push_back({"number", {}, MPC_RT_FLOAT32, {}, 0, /*isWhole=*/true});
+  Result<Dataset> data = bindSource(source, signature, false);
+  ASSERT_TRUE(data) << firstMessage(data);
+  EXPECT_EQ(data->rows, 1);
+  const int64_t first = 0;
+  float values[4] = {};
+  gatherRows(data->columns[0], &first, 1, values);
+  EXPECT_EQ(values[3], 4);
+  signature.inputs[0].dims = {2, 2};
+  EXPECT_EQ(firstMessage(bindSource(source, signature, false)),
+            "d:table: has shape [4]; expected [2, 2] for input 'table'");
+}
+
 TEST(Bind, ThreadsShareLongBatches) {
   constexpr int64_t rows = 1500, width = 1000;
   std::vector<uint8_t> bytes(rows * width);
