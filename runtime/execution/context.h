@@ -54,10 +54,10 @@ struct mpc_rt_context_t {
   uint64_t arenaPlanned = 0;
   std::string kernelChoicesText, usedKernelsText; // what mpc_rt_context_kernel_choices() returned
   std::unique_ptr<mpc::rt::TrainLoop> trainLoop;
-  std::unique_ptr<mpc::rt::ValueWatch> valueWatch;   // null: nobody watches
-  std::unique_ptr<mpc::rt::TraceRecord> traceRecord; // null: nothing that is reported is kept
+  std::unique_ptr<mpc::rt::ValueWatch> valueWatch;         // null: nobody watches
+  std::unique_ptr<mpc::rt::TraceRecord> traceRecord;       // null: nothing that is reported is kept
   std::unique_ptr<mpc::rt::RankReductions> rankReductions; // null: one rank
-  std::unique_ptr<mpc::rt::Driver> driver;           // last: it may hold device memory of the above
+  std::unique_ptr<mpc::rt::Driver> driver; // last: it may hold device memory of the above
 };
 
 namespace mpc::rt {

@@ -17,8 +17,8 @@ struct TablePositions {
   llvm::SmallVector<mlir::Attribute> kernels;          ///< symbols in table order
   llvm::DenseMap<mlir::StringAttr, unsigned> kernelIndex;
   unsigned contracts = 0, convolutions = 0, attentions = 0, traces = 0; ///< ids given so far
-  unsigned reductions = 0; ///< descriptors so far
-  unsigned rowLoops = 0;   ///< functions of rows so far
+  unsigned reductions = 0;                                              ///< descriptors so far
+  unsigned rowLoops = 0;    ///< functions of rows so far
   int64_t servicesSize = 0; ///< bytes of mpc_rt_services_t up to the last service called
 };
 
