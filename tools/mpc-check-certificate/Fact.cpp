@@ -97,16 +97,20 @@ Fact check::either(const Fact &a, const Fact &b) {
 }
 
 Fact check::stored(Fact fact, Type type) {
+  // Real numbers that were computed here are off by a unit of 64 digits.
+  fact.low = std::nextafter(fact.low, -kInfinite);
+  fact.high = std::nextafter(fact.high, kInfinite);
+  return rounded(fact, type);
+}
+
+Fact check::rounded(Fact fact, Type type) {
   if (!isKnown(type) || std::isnan(fact.low) || std::isnan(fact.high))
     return anything(type);
   const Type wide = type.isF64() ? type : Type(Float32Type::get(type.getContext()));
-  // Real numbers that were computed here are off by a unit of 64 digits.
-  const Real low = std::nextafter(fact.low, -kInfinite),
-             high = std::nextafter(fact.high, kInfinite);
   Fact result = fact;
   result.elements = nullptr;
-  result.low = std::min(nearest(type, low), nearest(type, nearest(wide, low)));
-  result.high = std::max(nearest(type, high), nearest(type, nearest(wide, high)));
+  result.low = std::min(nearest(type, fact.low), nearest(type, nearest(wide, fact.low)));
+  result.high = std::max(nearest(type, fact.high), nearest(type, nearest(wide, fact.high)));
   result.low = std::min(result.low, formatOf(type).largest());
   result.high = std::max(result.high, -formatOf(type).largest());
   const Real size = std::max(fact.size(), result.size());

@@ -43,8 +43,11 @@ Fact either(const Fact &a, const Fact &b);
 Real nearest(mlir::Type type, Real value);
 /// Its neighbour towards infinity (`up`) or minus infinity.
 Real neighbour(mlir::Type type, Real value, bool up);
-/// `fact`, of a real number, after an op stored it in `type`.
+/// `fact`, of a real number that the op's arithmetic gave, after it was stored in `type`.
 Fact stored(Fact fact, mlir::Type type);
+/// The same of a number that was stored before: where its bound lies between two numbers of `type`,
+/// the rounding of ties decides.
+Fact rounded(Fact fact, mlir::Type type);
 
 /// Relative: what functions and sums of kernels may be off (docs/decisions/0083-proved-ranges.md).
 Real slackOfFunctions(mlir::Type type);

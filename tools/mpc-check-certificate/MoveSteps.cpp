@@ -63,7 +63,7 @@ Fact castAll(CastOp op, const Fact &input) {
     return castElements(input, to);
   const bool widens =
       isFromFloat && from.getIntOrFloatBitWidth() < 32 && to.getIntOrFloatBitWidth() >= 32;
-  Fact fact = widens ? input : stored(input, to);
+  Fact fact = widens ? input : rounded(input, to);
   fact.elements = nullptr;
   return fact;
 }

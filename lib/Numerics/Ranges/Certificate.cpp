@@ -8,9 +8,9 @@
 using namespace mlir;
 using namespace mpc;
 
-/// JSON has no infinity: null stands for no bound.
+/// JSON has no infinity: null stands for no bound. -0 is written as 0, which it reads as.
 static llvm::json::Value number(double value) {
-  return std::isfinite(value) ? llvm::json::Value(value) : llvm::json::Value(nullptr);
+  return std::isfinite(value) ? llvm::json::Value(value + 0.0) : llvm::json::Value(nullptr);
 }
 
 static std::string nameOfType(Type type) {
