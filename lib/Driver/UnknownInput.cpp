@@ -53,5 +53,6 @@ std::string mpc::describeUnreadable(StringRef path, std::error_code error) {
                "that was compiled (.keras, .h5 or its JSON)";
   }
   return "cannot be read: " + error.message() +
-         "; expected a .keras archive, a legacy .h5 model, a Keras architecture as JSON, an .onnx model, or mpc IR";
+         "; expected a .keras archive, a legacy .h5 model, a Keras architecture as JSON, an .onnx "
+         "model, or mpc IR";
 }

@@ -193,6 +193,8 @@ bool Checker::readClaim(Value value, const llvm::json::Value &json) {
 void Checker::compare(Value value, const Fact &derived) {
   const size_t index = places[value];
   const Fact &claim = claims[index];
+  // 0 times an unknown error is unknown.
+  const Real error = std::isnan(derived.error) ? kInfinite : derived.error;
   const Type type = elementTypeOf(value);
   const Real part = std::ldexp(Real(1), -30);
   // The analysis has 53 digits itself: of float64 it allows for its own roundings, too. In loops
@@ -220,12 +222,13 @@ void Checker::compare(Value value, const Fact &derived) {
            claim.nan != derived.nan)
     fault(index, "claims less than its op gives, [" + nameOf(derived.low) + ", " +
                      nameOf(derived.high) + "]: it is not what the analysis wrote");
-  else if (claim.error < derived.error)
-    fault(index, "claims an error of at most " + nameOf(claim.error) + ", but it may be " +
-                     nameOf(derived.error));
-  else if (claim.error > derived.error * (1 + errorPart) + std::ldexp(Real(1), -1000))
-    fault(index, "claims an error of " + nameOf(claim.error) + " where at most " +
-                     nameOf(derived.error) + " follows: it is not what the analysis wrote");
+  else if (claim.error < error)
+    fault(index,
+          "claims an error of at most " + nameOf(claim.error) + ", but it may be " + nameOf(error));
+  else if (std::isfinite(double(error)) && // beyond that a certificate says none
+           claim.error > error * (1 + errorPart) + std::ldexp(Real(1), -1000))
+    fault(index, "claims an error of " + nameOf(claim.error) + " where at most " + nameOf(error) +
+                     " follows: it is not what the analysis wrote");
 }
 
 /// As the analysis reads them: what is not given is any finite number.
