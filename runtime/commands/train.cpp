@@ -136,7 +136,8 @@ private:
     training::CallbackState saved;
     std::vector<std::string> notes;
     Status status = from.resume(session_, identity_, state_, saved, notes);
-    console_.notes(notes);
+    if (job_.isFirst())
+      console_.notes(notes);
     if (!status)
       return status;
     for (const auto &callback : callbacks_)

@@ -45,10 +45,21 @@ def compile_model(name, *options, folder=None):
     return folder
 
 
-def training(folder, name, save, *options, batch=24):
+def training(folder, name, save, *options, batch=24, epochs=2):
     return [arguments.bin / "mpc-run", "train", folder, "--data", arguments.work / f"{name}.npz",
-            "--batch-size", batch, "--epochs", "2", "--seed", "5", "--threads", "1",
+            "--batch-size", batch, "--epochs", epochs, "--seed", "5", "--threads", "1",
             "--save", save, *options]  # fmt: skip
+
+
+def error_of(expected, found):
+    """The largest error of a variable, relative to its size."""
+    expected, found = map(tensor_files.read_safetensors, (expected, found))
+    if set(found) != set(expected):
+        return float("inf")
+    return max(
+        float(numpy.max(numpy.abs(numpy.asarray(found[key], numpy.float64) - value)
+                        / (1e-3 + numpy.abs(value))))
+        for key, value in expected.items() if numpy.asarray(value).size)  # fmt: skip
 
 
 def run(ranks, command, **variables):
@@ -80,18 +91,23 @@ for name in models.MODELS:
         continue
     check(f"{name}: equal runs have equal bytes",
           weights["4"].read_bytes() == weights["4 again"].read_bytes())  # fmt: skip
-    expected = tensor_files.read_safetensors(weights["alone"])
     for what in ("1", "2", "4"):
-        found = tensor_files.read_safetensors(weights[what])
-        worst = max(
-            float(numpy.max(numpy.abs(numpy.asarray(found[key], numpy.float64) - value)
-                            / (1e-3 + numpy.abs(value))))
-            for key, value in expected.items() if numpy.asarray(value).size)  # fmt: skip
-        check(f"{name}: {what} ranks have the numbers of one process",
-              set(found) == set(expected) and worst < 2e-3, f"largest relative error {worst}")
+        worst = error_of(weights["alone"], weights[what])
+        check(f"{name}: {what} ranks have the numbers of one process", worst < 2e-3,
+              f"largest relative error {worst}")
 
 mlp = arguments.work / "mlp"
 out = arguments.work / "out.safetensors"
+checkpoint = arguments.work / "checkpoint"
+half = run(4, training(mlp, "mlp", out, "--checkpoint", checkpoint, epochs=1))
+on_four = run(4, training(mlp, "mlp", out, "--resume", checkpoint))
+check("a run of four ranks goes on to the same bytes",
+      out.read_bytes() == (arguments.work / "mlp-4.safetensors").read_bytes(),
+      half.stderr + on_four.stderr)  # fmt: skip
+check("what is resumed is said once", on_four.stderr.count("resumed from") == 1, on_four.stderr)
+on_two = run(2, training(mlp, "mlp", out, "--resume", checkpoint))
+check("a checkpoint of four ranks goes on with two",
+      error_of(arguments.work / "mlp-4.safetensors", out) < 2e-3, on_two.stderr)  # fmt: skip
 refused = run(2, training(arguments.work / "mlp-alone", "mlp", out))
 check("a library for one rank is refused",
       refused.returncode != 0 and "compile it with --distributed" in refused.stderr, refused.stderr)
