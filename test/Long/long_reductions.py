@@ -106,8 +106,8 @@ KINDS = {
     "convolution": layer(lambda d, n: layers.Conv1D(2, n // 2, kernel_initializer=keras.initializers.RandomUniform(0.0, 1.0 / n)), None, 2),
     "depthwise": layer(lambda d, n: layers.DepthwiseConv1D(n // 2, depthwise_initializer=keras.initializers.RandomUniform(0.0, 1.0 / n)), None, 2),
     # With what is not the vector itself: that cosine is 1, and its gradient nothing but roundings.
-    "dot": layer(lambda d, n: lambda x: layers.Dot(1, normalize=True)([x, layers.Activation("relu")(x)]), None),
-    "cosine": layer(lambda d, n: lambda x: layers.Dot(1, normalize=True)([x, layers.Activation("relu")(layers.Reshape((n,))(x))]), None),
+    "dot": layer(lambda d, n: lambda x: layers.Dot(1, normalize=True)([x, ops.flip(cast(x), axis=1)]), None),
+    "cosine": layer(lambda d, n: lambda x: layers.Dot(1, normalize=True)([x, ops.flip(layers.Reshape((n,))(x), axis=1)]), None),
     "attention": layer(lambda d, n: lambda x: layers.Attention()([x, x]), None, 2),
     "average_of_inputs": layer(lambda d, n: lambda x: layers.Average()([x, x, cast(x)]), None),
 }
