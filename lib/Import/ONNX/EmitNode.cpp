@@ -33,7 +33,7 @@ public:
   bool run(const OpEntry &entry) {
     b.movesElements = entry.moves;
     entry.import(b);
-    if (b.hasFailed() || !judge())
+    if (b.hasFailed() || !judge() || !hasReadAttributes())
       return false;
     if (fold())
       return true;
@@ -54,6 +54,13 @@ public:
   }
 
 private:
+  /// What a node says and no importer asks for could be what its numbers depend on.
+  bool hasReadAttributes() {
+    for (llvm::StringRef name : b.attributes.getUnread())
+      b.error("the attribute '" + name + "' is not supported, or of another kind than ONNX's");
+    return !b.hasFailed();
+  }
+
   /// Whether layers can take the results.
   bool judge() {
     for (const auto &[i, result] : llvm::enumerate(b.results)) {

@@ -12,7 +12,18 @@ const Attribute *NodeAttributes::find(llvm::StringRef name) const {
 
 template <typename T> const T *NodeAttributes::get(llvm::StringRef name) const {
   const Attribute *attribute = find(name);
-  return attribute ? std::get_if<T>(&attribute->value) : nullptr;
+  const T *value = attribute ? std::get_if<T>(&attribute->value) : nullptr;
+  if (value)
+    read.insert(attribute);
+  return value;
+}
+
+llvm::SmallVector<llvm::StringRef> NodeAttributes::getUnread() const {
+  llvm::SmallVector<llvm::StringRef> names;
+  for (const Attribute &attribute : node.attributes)
+    if (!read.contains(&attribute))
+      names.push_back(attribute.name);
+  return names;
 }
 
 int64_t NodeAttributes::getInteger(llvm::StringRef name, int64_t otherwise) const {

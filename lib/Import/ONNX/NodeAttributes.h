@@ -5,6 +5,7 @@
 
 #include "mpc/Import/ONNX/Model.h"
 
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/SmallVector.h"
 
 namespace mpc::onnx {
@@ -13,9 +14,13 @@ class NodeAttributes {
 public:
   explicit NodeAttributes(const Node &node) : node(node) {}
 
+  /// Whether the node says it; what it says counts as read only where it is asked for.
   bool has(llvm::StringRef name) const { return find(name); }
-  /// `otherwise` where the attribute is missing or of another kind; the reader has checked kinds
-  /// as far as the file says them.
+  /// The importer knows it, and it changes nothing in this node.
+  void ignore(llvm::StringRef name) const { read.insert(find(name)); }
+  /// Those that nobody has asked for by their kind.
+  llvm::SmallVector<llvm::StringRef> getUnread() const;
+  /// `otherwise` where the attribute is missing or of another kind, which then counts as unread.
   int64_t getInteger(llvm::StringRef name, int64_t otherwise) const;
   bool getFlag(llvm::StringRef name, bool otherwise = false) const {
     return getInteger(name, otherwise) != 0;
@@ -33,6 +38,7 @@ private:
   template <typename T> const T *get(llvm::StringRef name) const;
 
   const Node &node;
+  mutable llvm::SmallPtrSet<const Attribute *, 8> read;
 };
 
 } // namespace mpc::onnx

@@ -101,11 +101,12 @@ NodeInputs::takeStatedShape(unsigned i, llvm::StringRef what, unsigned output, b
     return std::nullopt;
   }
   if (!isRead)
-    importer.warn(path, node.op + ": '" + node.inputs[i] +
-                            "' is not read: the file states the result's shape, " +
-                            printShape(*shape) + ", which the library keeps");
+    warn("'" + node.inputs[i] + "' is not read: the file states the result's shape, " +
+         printShape(*shape) + ", which the library keeps");
   return shape;
 }
+
+void NodeInputs::warn(const llvm::Twine &message) { importer.warn(path, node.op + ": " + message); }
 
 std::optional<llvm::SmallVector<int64_t>> NodeInputs::getIntegers(unsigned i,
                                                                   llvm::StringRef what) {

@@ -24,6 +24,7 @@ public:
   const NodeAttributes attributes;
 
   mlir::Value error(const llvm::Twine &message) override;
+  void warn(const llvm::Twine &message);
   bool hasFailed() const { return failed; }
 
   size_t getInputCount() const { return inputs.size(); }

@@ -189,6 +189,8 @@ void dropout(B &b) {
   if (!x)
     return;
   double rate = b.attributes.getNumber("ratio", 0.5);
+  b.attributes.ignore("seed");    // numbers are mpc's own
+  b.attributes.ignore("is_test"); // until opset 6: predictions have no dropout
   if (b.opset >= 12 && b.has(1)) {
     auto numbers = b.getNumbers(1, "the ratio");
     if (!numbers || numbers->size() != 1)

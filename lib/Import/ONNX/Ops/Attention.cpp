@@ -151,6 +151,9 @@ void attention(B &b) {
   Value scores = b.make<ContractOp>(b.make<MultiplyOp>(a.query, b.makeConstant(scale)),
                                     b.make<MultiplyOp>(a.key, b.makeConstant(scale)), batch, batch,
                                     last, last);
+  // The softmax is in float32, which is no less than 16 bits.
+  if (b.attributes.getInteger("softmax_precision", 0) == int64_t(DataType::Double))
+    b.warn("softmax_precision is float64; the softmax is in float32");
   const int64_t mode = b.attributes.getInteger("qk_matmul_output_mode", 0);
   if (mode == 0)
     b.setResult(3, scores, b.getType(0));

@@ -86,6 +86,7 @@ Value scale(B &b, Value x, double factor) {
 
 /// alpha A B + beta C
 void gemm(B &b) {
+  b.attributes.ignore("broadcast"); // until opset 6: C broadcasts where its shape asks for it
   Value x = b.get(0), y = b.get(1);
   if (!x || !y)
     return;

@@ -243,6 +243,8 @@ void split(B &b) {
   if (isOpen(extent))
     return (void)b.error("the axis is the open batch; say the batch: --batch=N");
   const int64_t parts = int64_t(b.node.outputs.size());
+  if (b.attributes.getInteger("num_outputs", parts) != parts)
+    return (void)b.error("num_outputs is not the number of its outputs, " + llvm::Twine(parts));
   if (sizes->empty()) {
     const int64_t size = (extent + parts - 1) / std::max<int64_t>(parts, 1);
     for (int64_t i = 0; i < parts; ++i)

@@ -47,6 +47,7 @@ std::pair<Value, Value> moments(B &b, Value x, llvm::ArrayRef<int64_t> axes, boo
 /// Training normalises with the batch's statistics and moves the running ones, also where the file
 /// was exported for inference.
 void batchNormalization(B &b) {
+  b.attributes.ignore("is_test"); // until opset 6: predictions take the stored statistics
   Value x = getFloat(b);
   if (!x)
     return;

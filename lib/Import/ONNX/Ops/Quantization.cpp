@@ -58,8 +58,10 @@ namespace {
 /// A scale or zero point as it broadcasts with `x`: one number, one for each place of the axis, or
 /// one for each block of places. Null after an error.
 Value spread(B &b, Value parameter, Value x) {
-  if (b.rankOf(parameter) == 0 || (b.rankOf(parameter) == 1 && b.shapeOf(parameter).front() == 1))
+  if (b.rankOf(parameter) == 0 || (b.rankOf(parameter) == 1 && b.shapeOf(parameter).front() == 1)) {
+    b.attributes.ignore("axis");
     return b.makeReshape(parameter, {});
+  }
   const int64_t rank = b.rankOf(x), block = b.attributes.getInteger("block_size", 0);
   std::optional<int64_t> axis = b.resolveAxis(b.attributes.getInteger("axis", 1), rank);
   if (!axis)

@@ -42,6 +42,7 @@ template <bool isLike> DataType typeOf(B &b) {
 
 template <bool isLike, bool isNormal> void random(B &b) {
   const DataType type = typeOf<isLike>(b);
+  b.attributes.ignore("seed"); // numbers are mpc's own
   if (!isFloating(type))
     return (void)b.error("of " + spell(type) + " is not supported; expected a floating type");
   b.setComputeType(type);
@@ -61,6 +62,7 @@ void bernoulli(B &b) {
   Value x = b.get(0);
   if (!x)
     return;
+  b.attributes.ignore("seed");
   Value hit = b.makeCompare(ComparePredicate::LT, makeUniform(b, x, 0, 1), x);
   const DataType type = b.attributes.has("dtype")
                             ? static_cast<DataType>(b.attributes.getInteger("dtype", 1))

@@ -84,6 +84,10 @@ bool Recurrence::read() {
     return false;
   }
   units = b.shapeOf(rows)[2];
+  if (b.attributes.getInteger("hidden_size", units) != units) {
+    b.error("hidden_size is not that of the weights, " + llvm::Twine(units));
+    return false;
+  }
   if (!isBatchFirst)
     x = b.make<TransposeOp>(x, Extents{1, 0, 2});
   batch = b.shapeOf(x)[0];

@@ -64,8 +64,9 @@ std::optional<Reduction> readReduction(B &b, int64_t since) {
       return std::nullopt;
     axes = *given;
   }
+  const bool isNoop = b.attributes.getFlag("noop_with_empty_axes");
   if (axes.empty()) {
-    if (b.attributes.getFlag("noop_with_empty_axes")) {
+    if (isNoop) {
       reduction.axes.clear();
       return reduction;
     }
