@@ -13,6 +13,7 @@
 #include "training/memory_plan.h"
 #include "training/moving_average.h"
 #include "training/overflow_probe.h"
+#include "training/rank_digest.h"
 #include "training/rank_job.h"
 #include "training/scale_watch.h"
 #include "training/trace.h"
@@ -67,6 +68,8 @@ public:
   int run() {
     if (Status status = prepare(); !status)
       return console_.fail(status.failure());
+    if (Status told; !job_.agree(compareVariables(), told))
+      return console_.fail(told.failure());
     Interruption interruption;
     training::FitOptions fit;
     fit.epochs = options_.epochs;
@@ -147,6 +150,16 @@ private:
     const bool isSame = std::filesystem::equivalent(options_.checkpoint, options_.resume, ignored);
     replaceEarlierRun(isSame ? state_.globalStep : -1);
     return Status();
+  }
+
+  /// Behind loading, initializing and resuming: ranks that begin with other values would never
+  /// agree.
+  Status compareVariables() {
+    if (job_.size() == 1)
+      return Status();
+    return job_.compare(
+        {{"the weights and the checkpoint's steps",
+          training::digestOfVariables(session_) + static_cast<uint64_t>(state_.globalStep)}});
   }
 
   /// What ended the earlier run does not end this one where it is not asked for again.
@@ -346,19 +359,14 @@ private:
   std::vector<std::unique_ptr<training::Callback>> callbacks_;
 };
 
-/// That every rank trains the same model on the same rows.
+/// Fails on ranks that would train another model, or on other rows.
 Status compareRanks(training::RankJob &job, const TrainOptions &options, Session &session,
                     const TrainingData &data) {
   if (job.size() == 1)
     return Status();
-  const mpc_rt_executable_t &tables = session.executable();
-  std::string model = std::string(tables.model_name) + " of mpc " + tables.compiler_version;
-  for (uint32_t i = 0; i < tables.variable_count; ++i)
-    model += std::string(" ") + tables.variables[i].tensor.name;
-  std::string columns = std::to_string(data.train.rows) + " rows";
-  return job.compare({{"the library", model + (tables.weights_hash ? tables.weights_hash : "")},
-                      {"the command line", options.describe()},
-                      {"the data", columns}});
+  return job.compare({{"the library's bytes", training::digestOfLibrary(session)},
+                      {"the command line's options", training::digestOf(options.describe())},
+                      {"the data's rows", training::digestOfData(data.train)}});
 }
 
 int trainOnRank(TrainOptions &options, training::RankJob &job, Console &console) {

@@ -2,7 +2,6 @@
 #include "training/rank_job.h"
 
 #include <cstddef>
-#include <functional>
 
 namespace mpc::training {
 
@@ -37,17 +36,16 @@ Status RankJob::join(Session &session) {
   return Status();
 }
 
-Status RankJob::compare(const std::vector<std::pair<std::string, std::string>> &texts) {
+Status RankJob::compare(const std::vector<std::pair<std::string, uint64_t>> &digests) {
   Failure failure;
-  for (const auto &[name, text] : texts) {
-    const int64_t own = static_cast<int64_t>(std::hash<std::string>()(text));
-    int64_t first = own;
+  for (const auto &[name, own] : digests) {
+    uint64_t first = own;
     if (mpc_rt_communicator_broadcast(communicator_, &first, sizeof first, 0))
       return rankFailure();
     if (first != own)
       failure.append(Failure("rank " + std::to_string(rank_) + ": " + name +
-                             " is not that of rank 0" + (text.empty() ? "" : " (" + text + ")") +
-                             "; start every rank with the same files and options"));
+                             " are not those of rank 0; start every rank with the same files and "
+                             "options"));
   }
   return failure.empty() ? Status() : Status(failure);
 }

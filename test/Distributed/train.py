@@ -2,10 +2,14 @@
 """mpc-run train on several ranks: the numbers of one process, equal runs with equal bytes, and what
 is said where ranks differ or fail."""
 import argparse
+import os
 import pathlib
 import re
+import shutil
+import signal
 import subprocess
 import sys
+import time
 
 import numpy
 
@@ -21,17 +25,8 @@ parser.add_argument("--work", type=pathlib.Path, required=True)
 arguments = parser.parse_args()
 arguments.work.mkdir(parents=True, exist_ok=True)
 
-tests = 0
-failures = []
-
-
-def check(what, holds, shown=""):
-    global tests
-    tests += 1
-    if not holds:
-        failures.append(what)
-        print(f"FAILED: {what}\n{shown}", file=sys.stderr)
-    return holds
+checks = launch.Checks()
+check = checks.check
 
 
 def compile_model(name, *options, folder=None):
@@ -121,8 +116,53 @@ script.write_text('#!/bin/sh\n[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" = 1 ] && se
 script.chmod(0o755)
 differ = run(2, [script, *training(mlp, "mlp", out)])
 check("ranks with other options are refused, by name",
-      differ.returncode != 0 and "rank 1: the command line is not that of rank 0" in differ.stderr,
+      differ.returncode != 0
+      and "rank 1: the command line's options are not those of rank 0" in differ.stderr,
       differ.stderr)  # fmt: skip
 
-print(f"ran {tests} tests")
-sys.exit(1 if failures else 0)
+
+def differing(replacement):
+    """Rank 1 gets this in the place of what the other ranks get."""
+    before, after = replacement
+    command = [str(part) for part in training(mlp, "mlp", out)]
+    other = [str(after) if part == str(before) else part for part in command]
+    script.write_text('#!/bin/sh\nif [ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" = 1 ]; then\n  exec '
+                      + " ".join(other) + "\nfi\nexec " + " ".join(command) + "\n")  # fmt: skip
+    return run(2, [script])
+
+
+arrays = dict(numpy.load(arguments.work / "mlp.npz"))
+arrays["x"] = arrays["x"][::-1]
+numpy.savez(arguments.work / "other.npz", **arrays)
+data = differing((arguments.work / "mlp.npz", arguments.work / "other.npz"))
+check("a rank with other data is refused", data.returncode != 0
+      and "rank 1: the data's rows are not those of rank 0" in data.stderr, data.stderr)  # fmt: skip
+compile_model("mlp", "--distributed", "--policy=mixed_bfloat16", folder="other-policy")
+library = differing((mlp, arguments.work / "other-policy"))
+check("a rank with another library is refused", library.returncode != 0
+      and "rank 1: the library's bytes are not those of rank 0" in library.stderr,
+      library.stderr)  # fmt: skip
+weights = differing(("--save", f"--weights={arguments.work / 'mlp-1.safetensors'} --save"))
+check("a rank with other weights is refused", weights.returncode != 0
+      and "rank 1: the weights and the checkpoint's steps are not those of rank 0" in weights.stderr,
+      weights.stderr)  # fmt: skip
+
+stopped = arguments.work / "stopped"
+shutil.rmtree(stopped, ignore_errors=True)
+pid = arguments.work / "pid"
+pid.unlink(missing_ok=True)
+script.write_text('#!/bin/sh\n[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" = 1 ] && echo $$ > '
+                  f'{pid}.new && mv {pid}.new {pid}\nexec "$@"\n')  # fmt: skip
+job = launcher.start(2, [script, *training(mlp, "mlp", out, "--checkpoint", stopped,
+                                           epochs=10**6)])  # fmt: skip
+deadline = time.monotonic() + 60
+while time.monotonic() < deadline and not (pid.exists() and any(stopped.glob("*.safetensors"))):
+    time.sleep(0.05)
+os.kill(int(pid.read_text()), signal.SIGTERM)
+said = "".join(job.communicate(timeout=60))
+resumed = run(2, training(mlp, "mlp", out, "--resume", stopped, epochs=1))
+check("a rank that is asked to end ends all of them, with a checkpoint",
+      "interrupted after step" in said and "go on with --resume" in said
+      and resumed.returncode == 0, said + resumed.stderr)  # fmt: skip
+
+checks.end()
