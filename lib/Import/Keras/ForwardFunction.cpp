@@ -6,31 +6,6 @@ namespace mpc::keras {
 
 using mlir::Value;
 
-PrecisionAttr makePrecision(mlir::Type compute, llvm::StringRef rule) {
-  mlir::MLIRContext *context = compute.getContext();
-  return PrecisionAttr::get(context, compute, compute, widerOf32(compute),
-                            mlir::StringAttr::get(context, rule));
-}
-
-ForwardFunction::ForwardFunction(mlir::MLIRContext &context, llvm::StringRef fileName,
-                                 llvm::StringRef moduleName)
-    : builder(&context), location(mlir::FileLineColLoc::get(&context, fileName, 0, 0)) {
-  module = mlir::ModuleOp::create(builder, location, moduleName);
-  module.get()->setAttr(MpcDialect::kPhaseAttr, builder.getStringAttr("import"));
-  builder.setInsertionPointToEnd(module->getBody());
-  function =
-      mlir::func::FuncOp::create(builder, location, "forward", builder.getFunctionType({}, {}));
-  body = function.addEntryBlock();
-  builder.setInsertionPointToEnd(body);
-}
-
-Value ForwardFunction::addInput(llvm::StringRef name, mlir::RankedTensorType type,
-                                mlir::Location place) {
-  Value input = body->insertArgument(unsigned(inputNames.size()), type, place);
-  inputNames.push_back(name.str());
-  return input;
-}
-
 bool ForwardFunction::limitInput(Value input, int64_t limit) {
   auto argument = llvm::dyn_cast<mlir::BlockArgument>(input);
   if (!argument || argument.getOwner() != body || argument.getArgNumber() >= inputNames.size())
@@ -38,13 +13,6 @@ bool ForwardFunction::limitInput(Value input, int64_t limit) {
   int64_t &known = indexLimits.try_emplace(input, limit).first->second;
   known = std::min(known, limit);
   return true;
-}
-
-Value ForwardFunction::getRandomState() {
-  if (!randomState)
-    randomState =
-        body->addArgument(mlir::RankedTensorType::get({2}, builder.getI64Type()), location);
-  return randomState;
 }
 
 void ForwardFunction::addLossTerm(

@@ -6,6 +6,7 @@
 #define MPC_LIB_IMPORT_KERAS_FORWARDFUNCTION_H
 
 #include "dialects/mpc/IR/Mpc.h"
+#include "lib/Import/Common/ForwardModule.h"
 #include "lib/Import/Keras/Legacy/SymbolicIntegers.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -22,29 +23,21 @@ namespace mpc::keras {
 
 class VariableTable;
 
-/// A precision that no policy decides: of an Input, of loss terms. mpc-apply-policy leaves it
-/// alone.
-PrecisionAttr makePrecision(mlir::Type compute, llvm::StringRef rule);
-
-class ForwardFunction {
+class ForwardFunction : public ForwardModule {
 public:
-  ForwardFunction(mlir::MLIRContext &context, llvm::StringRef fileName, llvm::StringRef moduleName);
+  using ForwardModule::ForwardModule;
 
   // ---- Arguments ------------------------------------------------------------------------------
 
   /// A model input behind those that there are.
-  mlir::Value addInput(llvm::StringRef name, mlir::RankedTensorType type, mlir::Location place);
-  llvm::ArrayRef<std::string> getInputNames() const { return inputNames; }
+  mlir::Value addInput(llvm::StringRef name, mlir::RankedTensorType type, mlir::Location place) {
+    return insertInput(name, type, place);
+  }
   /// Bounds the numbers of a model input; of other values nothing is checked, and this is false.
   bool limitInput(mlir::Value input, int64_t limit);
   mlir::BlockArgument addVariable(mlir::RankedTensorType type, mlir::Location place) {
     return body->addArgument(type, place);
   }
-  /// The model's Philox state; the first use declares it.
-  mlir::Value getRandomState();
-  /// Null where nothing uses it.
-  mlir::Value findRandomState() const { return randomState; }
-  int64_t takeRandomStream() { return randomStreams++; }
 
   // ---- Values ---------------------------------------------------------------------------------
 
@@ -65,8 +58,6 @@ public:
   mlir::OwningOpRef<mlir::ModuleOp> finish(VariableTable &variables,
                                            llvm::ArrayRef<mlir::Value> outputs);
 
-  mlir::OpBuilder builder;       ///< at the end of the body
-  const mlir::Location location; ///< of what belongs to no layer
   llvm::SmallVector<mlir::Value> lossTerms;
   struct AddedMetric {
     std::string path, name;
@@ -77,22 +68,13 @@ public:
   SymbolicIntegerTable symbolicIntegers;
 
 private:
-  // The steps of finish.
-  class Results;
-  void addResults(Results &results, const VariableTable &variables,
-                  llvm::ArrayRef<mlir::Value> outputs);
-  void sortArguments(VariableTable &variables);
-  void nameArguments(const VariableTable &variables);
-  void declareRandomState();
+  void addResults(const VariableTable &variables, llvm::ArrayRef<mlir::Value> outputs);
+  mlir::NamedAttribute flag(llvm::StringRef attribute) {
+    return builder.getNamedAttr(attribute, builder.getUnitAttr());
+  }
 
-  mlir::OwningOpRef<mlir::ModuleOp> module;
-  mlir::func::FuncOp function;
-  mlir::Block *body;
-  llvm::SmallVector<std::string> inputNames;
   llvm::DenseMap<mlir::Value, int64_t> indexLimits; ///< of inputs
   llvm::DenseMap<mlir::Value, mlir::Value> masks;
-  mlir::BlockArgument randomState;
-  int64_t randomStreams = 0;
 };
 
 } // namespace mpc::keras
