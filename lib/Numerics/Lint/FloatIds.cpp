@@ -12,18 +12,12 @@ static int64_t exactUpTo(FloatType type) {
 
 /// The floating value that integers come from; null where they were integers all along.
 static Value findFloatSource(Value indices) {
-  for (unsigned depth = 0; depth < 16; ++depth) {
-    Operation *op = indices.getDefiningOp();
-    if (!op || op->getNumOperands() == 0)
-      return {};
-    Value input = op->getOperand(0);
-    if (isa<CastOp>(op) && isa<FloatType>(elementTypeOf(input)))
-      return input;
-    if (!isa<CastOp, ReshapeOp, TransposeOp, BroadcastLikeOp, SliceOp>(op))
-      return {};
-    indices = input;
-  }
-  return {};
+  auto isFromFloat = [](Operation *op) {
+    auto cast = dyn_cast<CastOp>(op);
+    return cast && isa<FloatType>(elementTypeOf(cast.getInput()));
+  };
+  auto cast = skipMovement(indices, isFromFloat).getDefiningOp<CastOp>();
+  return cast ? cast.getInput() : Value();
 }
 
 static void checkFloatIds(const LintSubject &subject, LintReport &report) {

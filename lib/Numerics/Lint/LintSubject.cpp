@@ -51,13 +51,32 @@ std::string mpc::nameOf(double number) {
   return text;
 }
 
-Value mpc::skipMovement(Value value) {
-  while (Operation *op = value.getDefiningOp()) {
-    if (!isa<CastOp, ReshapeOp, TransposeOp, BroadcastLikeOp, StopGradientOp>(op))
-      return value;
+/// Whether the result is made of the first operand's elements alone.
+static bool passesElements(Operation *op) {
+  return isa<CastOp, ReshapeOp, TransposeOp, BroadcastLikeOp, SliceOp, StopGradientOp>(op);
+}
+
+Value mpc::skipMovement(Value value, function_ref<bool(Operation *)> stop) {
+  for (Operation *op = value.getDefiningOp(); op && passesElements(op) && !(stop && stop(op));
+       op = value.getDefiningOp())
     value = op->getOperand(0);
-  }
   return value;
+}
+
+bool mpc::isWithinOne(Operation *op) {
+  return isa_and_nonnull<TanhOp, SigmoidOp, SoftmaxOp, ErfOp, SignOp, CosOp, SinOp>(op);
+}
+
+void mpc::forEachNarrowOutput(const LintSubject &subject,
+                              function_ref<void(StringRef name, Value output)> visit) {
+  func::FuncOp forward = subject.getFunction("forward");
+  if (!forward || subject.hasLayers())
+    return;
+  for (OpOperand &operand : forward.getBody().front().getTerminator()->getOpOperands())
+    if (auto name = forward.getResultAttrOfType<StringAttr>(operand.getOperandNumber(),
+                                                            MpcDialect::kOutputAttr))
+      if (isNarrow(elementTypeOf(operand.get())))
+        visit(name.getValue(), operand.get());
 }
 
 std::optional<double> mpc::findSplat(Value value) {

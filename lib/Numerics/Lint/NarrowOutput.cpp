@@ -6,18 +6,12 @@ using namespace mlir;
 using namespace mpc;
 
 static void checkNarrowOutput(const LintSubject &subject, LintReport &report) {
-  func::FuncOp forward = subject.getFunction("forward");
-  if (!forward || subject.hasLayers())
-    return;
-  for (OpOperand &operand : forward.getBody().front().getTerminator()->getOpOperands()) {
-    auto name = forward.getResultAttrOfType<StringAttr>(operand.getOperandNumber(),
-                                                        MpcDialect::kOutputAttr);
-    Type element = elementTypeOf(operand.get());
+  forEachNarrowOutput(subject, [&](StringRef name, Value output) {
     // A softmax is told by its own rule.
-    if (name && isNarrow(element) && !skipMovement(operand.get()).getDefiningOp<SoftmaxOp>())
-      report.tell(operand.get().getLoc(),
-                  "the output \"" + name.getValue() + "\" is " + nameOf(element));
-  }
+    if (!skipMovement(output).getDefiningOp<SoftmaxOp>())
+      report.tell(output.getLoc(),
+                  "the output \"" + name + "\" is " + nameOf(elementTypeOf(output)));
+  });
 }
 
 const LintRule mpc::kNarrowOutputRule = {

@@ -6,18 +6,11 @@ using namespace mlir;
 using namespace mpc;
 
 static void checkNarrowSoftmax(const LintSubject &subject, LintReport &report) {
-  func::FuncOp forward = subject.getFunction("forward");
-  if (!forward || subject.hasLayers())
-    return;
-  for (OpOperand &operand : forward.getBody().front().getTerminator()->getOpOperands()) {
-    auto name = forward.getResultAttrOfType<StringAttr>(operand.getOperandNumber(),
-                                                        MpcDialect::kOutputAttr);
-    auto softmax = skipMovement(operand.get()).getDefiningOp<SoftmaxOp>();
-    if (!name || !softmax || !isNarrow(elementTypeOf(operand.get())))
-      continue;
-    report.tell(softmax.getLoc(), "the output \"" + name.getValue() + "\" is a softmax in " +
-                                      nameOf(elementTypeOf(operand.get())));
-  }
+  forEachNarrowOutput(subject, [&](StringRef name, Value output) {
+    if (auto softmax = skipMovement(output).getDefiningOp<SoftmaxOp>())
+      report.tell(softmax.getLoc(),
+                  "the output \"" + name + "\" is a softmax in " + nameOf(elementTypeOf(output)));
+  });
 }
 
 const LintRule mpc::kNarrowSoftmaxRule = {

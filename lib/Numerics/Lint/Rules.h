@@ -66,8 +66,14 @@ std::string nameOf(mlir::Type type);
 std::string nameOf(double number);
 /// The splat of a floating constant, seen through casts and broadcasts.
 std::optional<double> findSplat(mlir::Value value);
-/// `value` before ops that only move its elements, or repeat them.
-mlir::Value skipMovement(mlir::Value value);
+/// `value` before ops that only move its elements, repeat or round them, up to the first op that
+/// `stop` names.
+mlir::Value skipMovement(mlir::Value value, llvm::function_ref<bool(mlir::Operation *)> stop = {});
+/// Whether all results of `op`, which may be null, lie in [-1, 1].
+bool isWithinOne(mlir::Operation *op);
+/// Visits the outputs of @forward in float16 or bfloat16; none before layers are gone.
+void forEachNarrowOutput(const LintSubject &subject,
+                         llvm::function_ref<void(llvm::StringRef name, mlir::Value output)> visit);
 
 // The rules, each in the file of its name.
 extern const LintRule kNarrowSoftmaxRule, kNarrowOutputRule, kNoLossScaleRule,

@@ -25,7 +25,7 @@ static bool isAtMost(Value value, double bound, unsigned depth = 8) {
     return atMost(0) && atMost(1);
   if (isa<SelectOp>(op))
     return atMost(1) && atMost(2);
-  if (isa<TanhOp, SigmoidOp, SoftmaxOp, ErfOp, SignOp, CosOp, SinOp>(op))
+  if (isWithinOne(op))
     return bound >= 1;
   if (isa<LogSoftmaxOp>(op))
     return bound >= 0;
@@ -41,8 +41,14 @@ static bool isAtMost(Value value, double bound, unsigned depth = 8) {
   if (auto difference = dyn_cast<SubtractOp>(op)) {
     Operation *top = skipMovement(difference.getRhs()).getDefiningOp();
     if (auto reduce = dyn_cast_or_null<ReduceOp>(top))
-      return reduce.getKind() == ReduceKind::Max && bound >= 0;
-    return isa_and_nonnull<AddOp, LogOp>(top) && bound >= 0;
+      return bound >= 0 && reduce.getKind() == ReduceKind::Max &&
+             skipMovement(reduce.getInput()) == skipMovement(difference.getLhs());
+    // A logarithm of a sum of exponentials, to which the maximum was added again.
+    if (auto sum = dyn_cast_or_null<AddOp>(top))
+      return bound >= 0 && llvm::any_of(sum->getOperands(), [](Value part) {
+               return bool(skipMovement(part).getDefiningOp<LogOp>());
+             });
+    return bound >= 0 && isa_and_nonnull<LogOp>(top);
   }
   return false;
 }

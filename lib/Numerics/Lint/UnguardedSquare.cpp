@@ -16,8 +16,7 @@ static bool isSquare(Operation *op) {
 
 static bool isBounded(Value value) {
   Operation *op = skipMovement(value).getDefiningOp();
-  return isa_and_nonnull<TanhOp, SigmoidOp, SoftmaxOp, ErfOp, SignOp, CosOp, SinOp, ConstantOp,
-                         MinimumOp, MaximumOp>(op);
+  return isWithinOne(op) || isa_and_nonnull<ConstantOp, MinimumOp, MaximumOp>(op);
 }
 
 /// The activation gelu has x^3 under a tanh, where infinity is as good as any large number.
