@@ -19,11 +19,11 @@ static bool isBounded(Value value) {
   return isWithinOne(op) || isa_and_nonnull<ConstantOp, MinimumOp, MaximumOp>(op);
 }
 
-/// The activation gelu has x^3 under a tanh, where infinity is as good as any large number.
+/// Under a minimum or a tanh, infinity is as good as any large number: gelu has x^3 there.
 static bool isSaturated(Value value, unsigned depth = 4) {
   return llvm::all_of(value.getUsers(), [&](Operation *user) {
-    return isa<TanhOp>(user) || (depth && isa<AddOp, MultiplyOp, CastOp>(user) &&
-                                 isSaturated(user->getResult(0), depth - 1));
+    return isa<TanhOp, MinimumOp>(user) || (depth && isa<AddOp, MultiplyOp, CastOp>(user) &&
+                                            isSaturated(user->getResult(0), depth - 1));
   });
 }
 

@@ -36,8 +36,9 @@ func.func @forward(%x: tensor<?x4xf16> {mpc.input = "x"}) -> (tensor<?x4xf16>, t
 
 // -----
 
-// A clip that is no guard; then float32 and bfloat16, and the cube of gelu, under a tanh.
-func.func @forward(%x: tensor<?x4xf16> {mpc.input = "x"}, %y: tensor<?x4xbf16> {mpc.input = "y"}) -> (tensor<?x4xf16>, tensor<?x4xbf16>, tensor<?x4xf16>) {
+// A clip that is no guard; then float32 and bfloat16, the cube of gelu, under a tanh, and a square
+// under a minimum.
+func.func @forward(%x: tensor<?x4xf16> {mpc.input = "x"}, %y: tensor<?x4xbf16> {mpc.input = "y"}) -> (tensor<?x4xf16>, tensor<?x4xbf16>, tensor<?x4xf16>, tensor<?x4xf16>) {
   %large = mpc.constant dense<1.0e+02> : tensor<f16>
   %c = mpc.minimum %x, %large : tensor<?x4xf16>, tensor<f16>
   // expected-warning@+1 {{e^x in f16 of a number that nothing keeps below 11.09}}
@@ -46,5 +47,7 @@ func.func @forward(%x: tensor<?x4xf16> {mpc.input = "x"}, %y: tensor<?x4xbf16> {
   %s = mpc.multiply %x, %x : tensor<?x4xf16>, tensor<?x4xf16>
   %q = mpc.multiply %s, %x : tensor<?x4xf16>, tensor<?x4xf16>
   %t = mpc.tanh %q : tensor<?x4xf16>
-  return %a, %b, %t : tensor<?x4xf16>, tensor<?x4xbf16>, tensor<?x4xf16>
+  %v = mpc.multiply %x, %x : tensor<?x4xf16>, tensor<?x4xf16>
+  %w = mpc.minimum %v, %large : tensor<?x4xf16>, tensor<f16>
+  return %a, %b, %t, %w : tensor<?x4xf16>, tensor<?x4xbf16>, tensor<?x4xf16>, tensor<?x4xf16>
 }

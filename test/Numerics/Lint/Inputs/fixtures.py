@@ -20,8 +20,6 @@ EXPECTED = {
     "loss_scale/pure_float16": PURE16,
     # The activation `exponential` on a Dense layer, which nothing bounds.
     "forward/dense_acts_c__mixed_float16": {"unguarded-exp"},
-    # 1 / epsilon of a norm of 0 is infinite in float16 in Keras, too.
-    "forward/unitnorm__mixed_float16": {"infinite-constant"},
 }
 
 
