@@ -150,10 +150,7 @@ LARGE_CLASSES = {
     "lib/Import/Keras/LayerBuilder.h:LayerBuilder": 44,
     "lib/Training/Expression.h:Expression": 40,
     "runtime/drivers/cpu/attend/attention_head.h:AttentionHead": 29,
-    "runtime/drivers/cpu/cpu_driver.cpp:CpuDriver": 27,
     "runtime/drivers/cuda/contractor.h:Contractor": 34,
-    "runtime/drivers/cuda/cuda_driver.cpp:CudaDriver": 28,
-    "runtime/drivers/driver.h:Driver": 36,
 }  # fmt: skip
 
 
