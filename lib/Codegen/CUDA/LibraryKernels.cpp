@@ -5,6 +5,8 @@
 #include "lib/Codegen/CUDA/LibraryKernels.h"
 #include "dialects/mpc/IR/Float8.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
+#include "mpc/Support/Dtype.h"
+#include "runtime/rules/blas_products.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -399,14 +401,29 @@ extern "C" __global__ void __launch_bounds__(256)
 }
 )cuda";
 
-/// The same rule as Contractor::takesProduct in runtime/drivers/cuda.
-static bool isOfBlas(mpcrt::ContractOp op) {
-  Type lhs = getElementTypeOrSelf(op.getLhs()), rhs = getElementTypeOrSelf(op.getRhs());
-  Type out = getElementTypeOrSelf(op.getOut());
-  bool isPair = lhs == rhs && (lhs == out || (out.isF32() && !lhs.isF64()));
-  bool hasBias = op.getBias() && getElementTypeOrSelf(op.getBias()) != out;
-  return isa<FloatType>(lhs) && isPair && !hasBias &&
-         !(op.getAccumulate() && op.getActivation() != Activation::None);
+/// Whether a kernel may have to compute the product: cuBLASLt does not take it, and it is more than
+/// zeros. An extent that the batch decides is no multiple of anything, and not 0 in a sum.
+static bool needsKernel(mpcrt::ContractOp op) {
+  auto dtypeOf = [](Value value) {
+    return runtimeDtypeOf(getElementTypeOrSelf(value)).value_or(0);
+  };
+  auto extentOf = [](Value value, bool isLast) {
+    auto type = cast<ShapedType>(value.getType());
+    const int64_t axis = type.getRank() - (isLast ? 1 : 2);
+    return type.isDynamicDim(axis) ? 1 : type.getDimSize(axis);
+  };
+  rules::BlasProduct product;
+  product.lhs = dtypeOf(op.getLhs()), product.rhs = dtypeOf(op.getRhs());
+  product.out = dtypeOf(op.getOut());
+  product.bias = op.getBias() ? dtypeOf(op.getBias()) : product.out;
+  product.n = extentOf(op.getRhs(), !op.getTransposeRhs());
+  product.k = extentOf(op.getRhs(), op.getTransposeRhs());
+  product.transposeLhs = op.getTransposeLhs(), product.transposeRhs = op.getTransposeRhs();
+  product.accumulate = op.getAccumulate();
+  product.relu = op.getActivation() != Activation::None;
+  product.hasBias = bool(op.getBias());
+  const bool isZero = product.k == 0 && !product.hasBias;
+  return !isZero && !product.isTaken();
 }
 
 /// The kernels of kReluBits, for each dtype.
@@ -434,7 +451,7 @@ std::string mpc::getCudaLibraryKernels(ModuleOp module) {
     sums |= bool(op.getSums());
     const bool isPair = isFloat8(getElementTypeOrSelf(op.getLhs()));
     float8 |= isPair;
-    products |= !isPair && !isOfBlas(op);
+    products |= !isPair && needsKernel(op);
   });
   module.walk(
       [&](Operation *op) { attention |= isa<mpcrt::AttendOp, mpcrt::AttendGradientOp>(op); });

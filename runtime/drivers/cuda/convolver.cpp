@@ -179,7 +179,9 @@ mpc_rt_status_t Convolver::convolve(const mpc_rt_convolution_t &descriptor, cons
   if (c.outElements() == 0)
     return MPC_RT_OK;
   bool isEmpty = c.lhsElements() == 0 || c.rhsElements() == 0;
-  const bool isProduct = Contractor::takes(c.lhs, c.rhs, c.out, c.bias) && c.groups == 1;
+  rules::BlasProduct pixels;
+  pixels.lhs = c.lhs, pixels.rhs = c.rhs, pixels.out = c.out, pixels.bias = c.bias;
+  const bool isProduct = pixels.isOfFloats() && c.groups == 1;
   std::string kernel = isEmpty || !isProduct ? "direct" : isByOne(c) ? "product" : "im2col";
   mpc_rt_status_t status = MPC_RT_OK;
   std::string engine;

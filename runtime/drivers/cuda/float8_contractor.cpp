@@ -45,7 +45,8 @@ mpc_rt_status_t Float8Contractor::contract(const mpc_rt_contract_t &descriptor, 
     return MPC_RT_OK;
   const Contraction rows = ofRows(stored);
   const ProductKey key{ProductKind::contraction, descriptor.id, batch, asFloat8};
-  if (hasTensorCores() && Contractor::takesFloat8(rows) && stored.k != 0 && !refused.count(key)) {
+  if (hasTensorCores() && Contractor::ruleOf(rows).isOfFloat8() && stored.k != 0 &&
+      !refused.count(key)) {
     auto status = multiplyFloat8(key, stored, rows, lhs, rhs, out, layer);
     if (status == MPC_RT_OK) {
       log.note(descriptor.id, batch, layer, stored, "cublaslt");
