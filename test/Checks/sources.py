@@ -148,8 +148,6 @@ MOST_METHODS = 25
 LARGE_CLASSES = {
     "lib/Conversion/MpcrtToLLVM/HostFunction.h:HostFunction": 30,
     "lib/Import/Keras/LayerBuilder.h:LayerBuilder": 44,
-    "lib/Training/Expression.h:Expression": 40,
-    "runtime/drivers/cpu/attend/attention_head.h:AttentionHead": 29,
 }  # fmt: skip
 
 
