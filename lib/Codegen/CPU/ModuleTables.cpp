@@ -181,6 +181,7 @@ llvm::Expected<ModuleTables> mpc::readModuleTables(ModuleOp module) {
         int(version.getInt()), MPC_RT_ABI_VERSION);
   if (auto size = module->getAttrOfType<IntegerAttr>(mpcrt::kServicesSizeAttr))
     tables.servicesSize = size.getInt();
+  tables.isDistributed = module->hasAttr(mpcrt::kDistributedAttr);
   if (auto kernels = module->getAttrOfType<ArrayAttr>(mpcrt::MpcrtDialect::kKernelsAttr))
     for (auto kernel : kernels.getAsRange<FlatSymbolRefAttr>())
       tables.kernels.push_back(kernel.getValue().str());
