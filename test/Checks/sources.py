@@ -267,6 +267,27 @@ def check_what_is_read_from_outside(files):
                 yield f"{name}:{number}: reads what is not in the repository; expected places.models() of {READER} or the fixtures that CMake unpacks"
 
 
+# Machines of others call the scripts that everybody calls.
+CALLERS = {
+    ".github/workflows/test.yml": {"scripts/build", "scripts/test"},
+    ".devcontainer/devcontainer.json": {"scripts/install-packages", "scripts/build"},
+}
+
+
+def check_what_other_machines_call(files):
+    for name, expected in CALLERS.items():
+        if name not in files:
+            yield f"{name}: is missing; expected a file that calls {', '.join(sorted(expected))}"
+            continue
+        text = re.sub(r"^\s*(#|//).*$", "", read(name), flags=re.M)
+        called = set(re.findall(r"\bscripts/[\w-]+", text))
+        for script in sorted(expected - called):
+            yield f"{name}: does not call {script}"
+        for script in sorted(called):
+            if not os.access(os.path.join(ROOT, script), os.X_OK):
+                yield f"{name}: calls {script}, which is no program"
+
+
 CHECKS = [
     check_dependency_direction,
     check_command_line_options,
@@ -280,6 +301,7 @@ CHECKS = [
     check_format,
     check_shell,
     check_what_is_read_from_outside,
+    check_what_other_machines_call,
 ]
 
 
