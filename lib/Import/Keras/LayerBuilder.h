@@ -60,7 +60,7 @@ public:
   /// What Keras gives to the layer's argument `mask`: the explicit one (`position` where it may be
   /// positional), else the implicit mask of the only tensor argument (keras/src/layers/layer.py,
   /// __call__ step 6). Null without.
-  mlir::Value getMask(unsigned position = UINT_MAX);
+  mlir::Value getMask(unsigned position = kKeywordOnly);
   /// The implicit mask of an input; null when it has none.
   mlir::Value getMaskOf(mlir::Value input);
   /// For a layer inside another one: the mask that the outer layer hands to it.
