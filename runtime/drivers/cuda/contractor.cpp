@@ -39,7 +39,7 @@ rules::BlasProduct Contractor::ruleOf(const Contraction &c) {
 }
 
 mpc_rt_status_t Contractor::byKernel(const Contraction &shape, const ProductOperands &operands) {
-  Product product(shape);
+  ProductArguments product = argumentsOf(shape);
   const void *added = shape.hasBias ? operands.bias : nullptr;
   const void *lhs = operands.lhs, *rhs = operands.rhs;
   void *out = operands.out;
