@@ -267,6 +267,24 @@ def check_what_is_read_from_outside(files):
                 yield f"{name}:{number}: reads what is not in the repository; expected places.models() of {READER} or the fixtures that CMake unpacks"
 
 
+# One style of namespaces per tree: importers and exporters write blocks, the rest of the compiler `using`.
+BLOCKS_OF_NAMESPACES = ("lib/Import/Keras/", "lib/Import/Common/", "lib/Export/")
+
+
+def check_namespace_style(files):
+    for name in files:
+        if not name.startswith("lib/") or not name.endswith(".cpp"):
+            continue
+        text = read(name)
+        if name.startswith(BLOCKS_OF_NAMESPACES):
+            if re.search(r"^using namespace mpc\b", text, re.M):
+                yield f"{name}: using namespace; expected a block, as the files around have"
+        elif not name.startswith("lib/Import/"):
+            # A pass's base class is generated into the namespace.
+            if re.search(r"^namespace mpc\b.*\{", text, re.M) and "GEN_PASS_DEF" not in text:
+                yield f"{name}: a block of namespace mpc; expected `using namespace mpc`, as the files around have"
+
+
 # Machines of others call the scripts that everybody calls.
 CALLERS = {
     ".github/workflows/test.yml": {"scripts/build", "scripts/test"},
@@ -298,6 +316,7 @@ CHECKS = [
     check_file_length,
     check_class_size,
     check_tool_length,
+    check_namespace_style,
     check_format,
     check_shell,
     check_what_is_read_from_outside,
