@@ -149,6 +149,7 @@ Value mpc::storeCall(Emitter &emit, Block *prologue, Operation *op, Value batch,
   llvm::TypeSwitch<Operation *>(op)
       .Case<mpcrt::ContractOp, mpcrt::ConvolveOp, mpcrt::AttendOp, mpcrt::AttendGradientOp,
             mpcrt::TraceOp, mpcrt::AllReduceOp, mpcrt::WaitForRanksOp>(
-          [&](auto call) { writer.write(call); });
+          [&](auto call) { writer.write(call); })
+      .DefaultUnreachable("describeCall() refuses other ops");
   return writer.fields.store(emit, prologue, writer.minimum, /*startsWithSize=*/true);
 }

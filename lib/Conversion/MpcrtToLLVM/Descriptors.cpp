@@ -355,5 +355,7 @@ int64_t mpc::serviceOf(Operation *op) {
       .Case([](mpcrt::TraceOp) { return offsetof(mpc_rt_services_t, trace); })
       .Case([](mpcrt::AllReduceOp) { return offsetof(mpc_rt_services_t, all_reduce); })
       .Case([](mpcrt::WaitForRanksOp) { return offsetof(mpc_rt_services_t, wait_for_ranks); })
-      .Default([](Operation *) { return offsetof(mpc_rt_services_t, attend); });
+      .Case<mpcrt::AttendOp, mpcrt::AttendGradientOp>(
+          [](auto) { return offsetof(mpc_rt_services_t, attend); })
+      .DefaultUnreachable("describeCall() refuses other ops");
 }
