@@ -18,7 +18,7 @@ TEST_P(DriverTest, HasAName) {
   EXPECT_EQ(driver->computes(), std::strcmp(driver->name(), "null") != 0);
 }
 
-// What the host wrote and stored is what it fetches, whether there are two copies of it or one.
+// The host fetches what it wrote and stored, whether there are two copies of it or one.
 TEST_P(DriverTest, KeepsTheVariablesThatTheHostStored) {
   std::vector<uint8_t> host(1024);
   const std::vector<MemoryBlock> blocks = {{0, 512}, {512, 512}};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What moves between the host's memory and that of a device. The defaults are those of drivers
+// Copies between the host's memory and that of a device. The defaults are those of drivers
 // whose code works on memory of the host: there is one copy, and nothing moves.
 #ifndef MPC_RUNTIME_DRIVERS_DEVICE_MEMORY_H
 #define MPC_RUNTIME_DRIVERS_DEVICE_MEMORY_H

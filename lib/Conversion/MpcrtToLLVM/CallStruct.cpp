@@ -113,7 +113,7 @@ void CallWriter::write(mpcrt::ConvolveOp op) {
 #undef FIELD
 
 #define FIELD(name) MPC_C_FIELD(mpc_rt_attend_call_t, name)
-/// What attention and its gradient both have.
+/// Attention and its gradient both have these.
 template <typename Op> void CallWriter::writeAttention(Op op) {
   minimum = MPC_RT_ATTEND_CALL_MINIMUM;
   fields.set(FIELD(batch), batch);

@@ -25,7 +25,7 @@ namespace mpc::keras {
 
 class GraphImporter;
 
-/// What a layer asks of its policy.
+/// A layer's requests to its policy.
 struct PrecisionWishes {
   /// `CastsIntegers`: integer inputs too become the compute dtype. `KeepsTypes`: floating inputs
   /// and variables keep their dtypes (`Layer.autocast = False`).
@@ -92,7 +92,7 @@ public:
   /// What the layer does in training is not supported: models with it only predict. `what` goes
   /// into the message, by default the class.
   void setInferenceOnly(llvm::StringRef what = "");
-  /// What the layer asks of its policy, whose op applies it.
+  /// The layer's requests to its policy, which its op carries.
   PrecisionWishes &precision() { return root.wishes; }
   /// What the layer wrote beside the weights; null where it wrote nothing.
   const std::string *findVocabulary() const;

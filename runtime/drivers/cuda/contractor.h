@@ -40,7 +40,7 @@ public:
   // A checked product. What cuBLASLt does not take, a kernel of the artifact does.
   mpc_rt_status_t multiply(const ProductKey &key, const Contraction &shape, const void *lhs,
                            const void *rhs, const void *bias, void *out, const char *layer);
-  // What cuBLASLt is asked for where this product is multiplied, as the rule sees it.
+  // This product as the rule sees it.
   static rules::BlasProduct ruleOf(const Contraction &shape);
   uint64_t bytes() const { return products.bytes(); }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What moves between the host and the GPU outside of runs, and what is stale afterwards.
+// Copies between the host and the GPU outside of runs; they say what is stale afterwards.
 #ifndef MPC_RUNTIME_DRIVERS_CUDA_CUDA_MEMORY_H
 #define MPC_RUNTIME_DRIVERS_CUDA_CUDA_MEMORY_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What of an epilogue cuBLASLt does. Some of its properties are documented nowhere, so that they
+// Epilogues of cuBLASLt. Some of its properties are documented nowhere, so that they
 // are tried with the product itself, when its plan is made.
 #ifndef MPC_RUNTIME_DRIVERS_CUDA_EPILOGUE_TRIALS_H
 #define MPC_RUNTIME_DRIVERS_CUDA_EPILOGUE_TRIALS_H
