@@ -143,6 +143,9 @@ typedef struct mpc_rt_kernel_table_t {
   const mpc_rt_kernel_fn *kernels; /* the executable's kernel_count functions */
 } mpc_rt_kernel_table_t;
 
+/* mpc_rt_executable_t.flags: training reduces over the ranks of a job. */
+#define MPC_RT_EXECUTABLE_DISTRIBUTED 1u
+
 typedef struct mpc_rt_executable_t {
   uint32_t struct_size;
   uint32_t abi_version;
@@ -159,7 +162,7 @@ typedef struct mpc_rt_executable_t {
   /* How much of mpc_rt_services_t and mpc_rt_call_t its code may read, in bytes: a runtime that has
    * less does not load it. */
   uint32_t services_size, call_size;
-  uint32_t reserved;
+  uint32_t flags;                  /* of MPC_RT_EXECUTABLE_ */
   const char *const *kernel_names; /* kernel_count names, for profiles */
   const char *weights_hash;        /* of NAME.safetensors as written, hex; "" when none */
   /* From here on only where struct_size says so (MPC_RT_EXECUTABLE_HAS). */

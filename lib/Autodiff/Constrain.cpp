@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Weight constraints as Keras computes them (keras/src/constraints/constraints.py).
-#include "lib/Autodiff/Arithmetic.h"
+#include "dialects/mpc/IR/Arithmetic.h"
 #include "lib/Autodiff/TrainStep.h"
 
 using namespace mlir;

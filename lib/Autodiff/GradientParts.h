@@ -6,7 +6,7 @@
 #ifndef MPC_LIB_AUTODIFF_GRADIENTPARTS_H
 #define MPC_LIB_AUTODIFF_GRADIENTPARTS_H
 
-#include "lib/Autodiff/Arithmetic.h"
+#include "dialects/mpc/IR/Arithmetic.h"
 
 namespace mpc {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Gradient clipping as Keras clips (keras/src/optimizers/base_optimizer.py).
-#include "lib/Autodiff/Arithmetic.h"
+#include "dialects/mpc/IR/Arithmetic.h"
 #include "lib/Autodiff/TrainStep.h"
 
 using namespace mlir;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Learning-rate schedules as scalar float32 ops
 // (keras/src/optimizers/schedules/learning_rate_schedule.py).
-#include "lib/Autodiff/Arithmetic.h"
+#include "dialects/mpc/IR/Arithmetic.h"
 #include "lib/Autodiff/TrainStep.h"
 
 #include <cmath>
@@ -52,7 +52,7 @@ Value Schedule::exponential(Value step) {
   Value p = a.div(step, constant("decay_steps", 1));
   if (number("staircase", 0) != 0)
     p = a.floor(p);
-  return a.mul(constant("initial_learning_rate", 0), a.pow(constant("decay_rate", 1), p));
+  return a.mul(constant("initial_learning_rate", 0), a.power(constant("decay_rate", 1), p));
 }
 
 Value Schedule::piecewise(Value step) {
@@ -83,7 +83,7 @@ Value Schedule::polynomial(Value step) {
   Value rest = a.sub(a.constant(1), a.div(step, steps));
   double end = number("end_learning_rate", 1e-4);
   Value range = a.sub(constant("initial_learning_rate", 0), a.constant(end));
-  return a.add(a.mul(range, a.pow(rest, constant("power", 1))), a.constant(end));
+  return a.add(a.mul(range, a.power(rest, constant("power", 1))), a.constant(end));
 }
 
 Value Schedule::inverseTime(Value step) {
@@ -125,10 +125,10 @@ Value Schedule::cosineRestarts(Value step) {
     Value one = a.constant(1), rest = a.constant(1 - factor);
     auto log = [&](Value x) -> Value { return LogOp::create(a.builder, a.loc, x); };
     restart = a.floor(a.div(log(a.sub(one, a.mul(fraction, rest))), log(a.constant(factor))));
-    Value period = a.pow(a.constant(factor), restart);
+    Value period = a.power(a.constant(factor), restart);
     fraction = a.div(a.sub(fraction, a.div(a.sub(one, period), rest)), period);
   }
-  Value amplitude = a.pow(constant("m_mul", 1), restart);
+  Value amplitude = a.power(constant("m_mul", 1), restart);
   return decayed(constant("initial_learning_rate", 0), fraction, amplitude);
 }
 

@@ -21,10 +21,20 @@ Location gradientLocation(Location loc) {
       StringAttr::get(loc.getContext(), named.getName().getValue() + kGradientSuffix));
 }
 
+/// The listener before it hears of all that is built.
 struct GradientLocations : OpBuilder::Listener {
-  void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
+  explicit GradientLocations(OpBuilder::Listener *next) : next(next) {}
+  void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint previous) override {
     op->setLoc(gradientLocation(op->getLoc()));
+    if (next)
+      next->notifyOperationInserted(op, previous);
   }
+  void notifyBlockInserted(Block *block, Region *previous, Region::iterator before) override {
+    if (next)
+      next->notifyBlockInserted(block, previous, before);
+  }
+
+  OpBuilder::Listener *next;
 };
 
 /// The cotangents of a value, which come rounded to its dtype or, from loops, wider.
@@ -128,8 +138,8 @@ LogicalResult mpc::buildGradients(OpBuilder &builder, Value dependent, Value see
   for (Operation &op : llvm::make_range(block->begin(), builder.getInsertionPoint()))
     forward.push_back(&op);
   Activity activity(*block, independents, dependent);
-  GradientLocations locations;
   OpBuilder::Listener *previous = builder.getListener();
+  GradientLocations locations(previous);
   builder.setListener(&locations);
   Sweep sweep(builder, activity);
   sweep.add(dependent, seed);

@@ -2,7 +2,7 @@
 // @train_forward, @train_backward and @train_apply. They are copies of the step's own ops, so that
 // the same kernels come of them and the same bytes.
 #include "lib/Autodiff/TrainStages.h"
-#include "lib/Autodiff/Arithmetic.h"
+#include "dialects/mpc/IR/Arithmetic.h"
 #include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;

@@ -2,7 +2,7 @@
 // @train_step in the order of keras/src/optimizers/base_optimizer.py. All arithmetic is float32
 // (float64 for float64 variables); 16-bit variables are widened, updated and rounded once.
 #include "lib/Autodiff/TrainStep.h"
-#include "lib/Autodiff/Arithmetic.h"
+#include "dialects/mpc/IR/Arithmetic.h"
 #include "lib/Autodiff/TrainStages.h"
 #include "mpc/Autodiff/ReverseMode.h"
 

@@ -32,8 +32,9 @@ static bool takes(OpOperand &use, MemRefType type) {
   if (auto call = dyn_cast<mpcrt::ServiceCallOpInterface>(user))
     return mpcrt::detail::isDense(
         type, cast<DestinationStyleOpInterface>(call.getOperation()).isDpsInit(&use));
-  return isa<linalg::LinalgOp, memref::CopyOp, memref::LoadOp, memref::StoreOp, memref::DimOp,
-             mpcrt::ConcatenateOp, mpcrt::ScatterAddOp>(user);
+  // Calls that are no services become loops, as linalg ops do.
+  return isa<linalg::LinalgOp, mpcrt::BufferizedCallOpInterface, memref::CopyOp, memref::LoadOp,
+             memref::StoreOp, memref::DimOp>(user);
 }
 
 bool mpc::canHaveType(Value buffer, MemRefType type) {

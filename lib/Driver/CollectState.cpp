@@ -3,6 +3,7 @@
 #include "lib/Driver/Compilation.h"
 #include "lib/Driver/OptimizerState.h"
 #include "lib/Driver/WeightsBeside.h"
+#include "mpc/Support/Dtype.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -38,7 +39,7 @@ ExitCode Compilation::collectState(const llvm::MemoryBuffer *file, ModelState &s
       auto type = cast<RankedTensorType>(variable.getType());
       std::string name = variable.getSymName().str();
       state.variables.push_back(
-          {name, toRuntimeDtype(type.getElementType()), type.getShape().vec()});
+          {name, *runtimeDtypeOf(type.getElementType()), type.getShape().vec()});
       if (role == VariableRole::Optimizer &&
           (!state.layout.scalesLoss || isListedWhenScaled(variable)))
         state.layout.optimizer.push_back(name);

@@ -1,32 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "lib/Driver/WeightsBeside.h"
 #include "dialects/mpc/IR/Mpc.h"
+#include "mpc/Support/Dtype.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
 using namespace mlir;
 using namespace mpc;
-
-mpc_rt_dtype_t mpc::toRuntimeDtype(Type type) {
-  std::string spelling;
-  llvm::raw_string_ostream(spelling) << type;
-#define MPC_RT_DTYPE(enumerator, value, bytes, keras, mlir, safetensors, numpy)                    \
-  if (spelling == mlir)                                                                            \
-    return value;
-#include "mpc-rt/dtype.inc"
-#undef MPC_RT_DTYPE
-  llvm_unreachable("variables have element types of Keras");
-}
-
-static StringRef toKerasName(mpc_rt_dtype_t dtype) {
-#define MPC_RT_DTYPE(enumerator, value, bytes, keras, mlir, safetensors, numpy)                    \
-  if (dtype == value)                                                                              \
-    return keras;
-#include "mpc-rt/dtype.inc"
-#undef MPC_RT_DTYPE
-  return "unknown dtype";
-}
 
 static llvm::Error checkWeights(const WeightStore &weights, StringRef file, ModuleOp module) {
   llvm::Error errors = llvm::Error::success();
@@ -44,14 +25,14 @@ static llvm::Error checkWeights(const WeightStore &weights, StringRef file, Modu
       continue;
     }
     auto type = cast<RankedTensorType>(variable.getType());
-    if (toRuntimeDtype(type.getElementType()) == weight.dtype &&
+    if (runtimeDtypeOf(type.getElementType()) == weight.dtype &&
         llvm::equal(type.getShape(), weight.dims))
       continue;
     std::string expected;
     llvm::raw_string_ostream(expected) << type;
     auto extents =
         llvm::map_range(weight.dims, [](int64_t extent) { return std::to_string(extent); });
-    refuse(name, "is [" + llvm::join(extents, ", ") + "] of " + toKerasName(weight.dtype) +
+    refuse(name, "is [" + llvm::join(extents, ", ") + "] of " + kerasNameOf(weight.dtype) +
                      ", but the IR has " + expected);
   }
   return errors;

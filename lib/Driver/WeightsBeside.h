@@ -8,9 +8,6 @@
 
 namespace mpc {
 
-/// The dtype of the runtime that an element type is.
-mpc_rt_dtype_t toRuntimeDtype(mlir::Type type);
-
 /// The values in STEM.safetensors in the folder of a model that is IR, whatever its suffix; none
 /// where there is no such file. Each is a variable of the module, of its dtype and shape; all that
 /// are not are named together.

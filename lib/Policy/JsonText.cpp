@@ -2,6 +2,7 @@
 //
 // A walk over the characters of JSON text.
 #include "lib/Policy/JsonText.h"
+#include "lib/Support/JsonScanner.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mpc;
@@ -16,15 +17,10 @@ llvm::Expected<llvm::json::Value> mpc::parseJsonText(llvm::StringRef text) {
     return fail("has " + llvm::Twine(text.size()) + " bytes; at most " + llvm::Twine(maxBytes) +
                 " are read");
   int nesting = 0;
-  bool inString = false;
+  const JsonScanner scan(text);
   for (size_t i = 0; i < text.size(); ++i) {
-    if (inString) {
-      if (text[i] == '\\')
-        ++i;
-      else if (text[i] == '"')
-        inString = false;
-    } else if (text[i] == '"') {
-      inString = true;
+    if (text[i] == '"') {
+      i = std::min(scan.endOfString(i), text.size()) - 1;
     } else if (text[i] == '[' || text[i] == '{') {
       if (++nesting > maxNesting)
         return fail("is nested more than " + llvm::Twine(maxNesting) + " deep");
@@ -35,94 +31,31 @@ llvm::Expected<llvm::json::Value> mpc::parseJsonText(llvm::StringRef text) {
   return llvm::json::parse(text);
 }
 
-namespace {
-/// Steps over valid JSON.
-class Walker {
-public:
-  explicit Walker(llvm::StringRef text) : rest(text) {}
-
-  bool startsObject() {
-    skipSpace();
-    return rest.consume_front("{");
-  }
-
-  /// The next key of the object, positioned at its value; false at the end of the object.
-  bool nextKey(std::string &key) {
-    skipSpace();
-    rest.consume_front(",");
-    skipSpace();
-    if (!rest.starts_with("\""))
-      return false;
-    llvm::StringRef token = takeString();
-    // Decoded by the parser, so that escapes compare equal to its keys.
-    if (llvm::Expected<llvm::json::Value> value = llvm::json::parse(token)) {
-      key = value->getAsString().value_or("").str();
-    } else {
-      llvm::consumeError(value.takeError());
-      return false;
-    }
-    skipSpace();
-    rest.consume_front(":");
-    return true;
-  }
-
-  llvm::StringRef remaining() const { return rest; }
-
-  void skipValue() {
-    int nesting = 0;
-    while (!rest.empty()) {
-      char c = rest.front();
-      if (c == '"') {
-        takeString();
-        continue;
-      }
-      if (nesting == 0 && (c == ',' || c == '}' || c == ']'))
-        return;
-      if (c == '{' || c == '[')
-        ++nesting;
-      if (c == '}' || c == ']')
-        --nesting;
-      rest = rest.drop_front();
-    }
-  }
-
-private:
-  void skipSpace() { rest = rest.ltrim(" \t\r\n"); }
-  llvm::StringRef takeString() {
-    size_t end = 1;
-    while (end < rest.size() && rest[end] != '"')
-      end += rest[end] == '\\' ? 2 : 1;
-    llvm::StringRef token = rest.take_front(end + 1);
-    rest = rest.drop_front(token.size());
-    return token;
-  }
-
-  llvm::StringRef rest;
-};
-} // namespace
+/// The key as the parser decodes it, so that escapes compare equal to the parser's keys.
+static std::optional<std::string> decodeKey(llvm::StringRef token) {
+  llvm::Expected<llvm::json::Value> value = llvm::json::parse(token);
+  if (value)
+    return value->getAsString().value_or("").str();
+  llvm::consumeError(value.takeError());
+  return std::nullopt;
+}
 
 std::vector<std::string> mpc::jsonKeyOrder(llvm::StringRef text,
                                            llvm::ArrayRef<llvm::StringRef> path) {
-  Walker walker(text);
-  if (!walker.startsObject())
-    return {};
-  std::string key;
-  if (path.empty()) {
-    std::vector<std::string> keys;
-    llvm::StringSet<> seen;
-    while (walker.nextKey(key)) {
-      if (seen.insert(key).second)
-        keys.push_back(key);
-      walker.skipValue();
-    }
-    return keys;
+  const JsonScanner scan(text);
+  std::vector<std::string> keys;
+  llvm::StringSet<> seen;
+  size_t next = scan.firstMember(scan.skipSpace(0));
+  while (next != JsonScanner::npos) {
+    const JsonScanner::Member member = scan.memberAt(next);
+    const std::optional<std::string> key = decodeKey(member.key);
+    if (!key)
+      break; // the object's end
+    if (path.empty() && seen.insert(*key).second)
+      keys.push_back(*key);
+    else if (!path.empty() && *key == path.front())
+      return jsonKeyOrder(member.value, path.drop_front());
+    next = member.next;
   }
-  while (walker.nextKey(key)) {
-    if (key == path.front()) {
-      // The rest of the text follows; the recursion stops at the end of its object.
-      return jsonKeyOrder(walker.remaining(), path.drop_front());
-    }
-    walker.skipValue();
-  }
-  return {};
+  return keys;
 }

@@ -8,9 +8,8 @@
 
 using namespace mpc;
 
-namespace mpc {
 /// Builds one policy from the `config` of its serialised form.
-class PolicyReader {
+class mpc::PolicyReader {
 public:
   PolicyReader(llvm::StringRef className, const llvm::json::Object &config,
                const DTypePolicy &global)
@@ -129,7 +128,6 @@ private:
   const llvm::json::Object &config;
   const DTypePolicy &global;
 };
-} // namespace mpc
 
 static std::optional<PolicyClass> classOf(llvm::StringRef name) {
   return llvm::StringSwitch<std::optional<PolicyClass>>(name)

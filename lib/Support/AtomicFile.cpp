@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Files without names (O_TMPFILE), fsync, rename. llvm::sys::fs::TempFile would take over signals,
+// Temporary files, fsync, rename. llvm::sys::fs::TempFile would take over signals,
 // also where a caller ignores them: a file that grows too large would end the process instead of
 // failing.
 #include "mpc/Support/AtomicFile.h"
+#include "runtime/rules/temporary_file.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/Errc.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include <csignal>
-#include <fcntl.h>
 #include <iterator>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 using namespace mpc;
 using llvm::StringRef;
@@ -36,40 +33,10 @@ static std::string temporaryName(StringRef path, unsigned number) {
                     llvm::Twine(number));
 }
 
-static bool isNameOf(const std::string &path, int descriptor) {
-  struct stat named, open;
-  return ::lstat(path.c_str(), &named) == 0 && ::fstat(descriptor, &open) == 0 &&
-         named.st_dev == open.st_dev && named.st_ino == open.st_ino;
-}
-
-/// A writer holds a lock on its temporary file as long as it lives, on whatever machine.
-static bool removeAbandoned(const std::string &path) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-  if (descriptor < 0)
-    return errno == ENOENT;
-  const bool isAbandoned =
-      ::flock(descriptor, LOCK_EX | LOCK_NB) == 0 && isNameOf(path, descriptor);
-  if (isAbandoned)
-    ::unlink(path.c_str());
-  ::close(descriptor);
-  return isAbandoned;
-}
-
-/// Calls `take` with temporary names of the file until one is free; empty, and errno says why,
-/// where none is.
+/// A free temporary name of the file that `take` takes; empty, and errno says why, where none is.
 static std::string takeName(StringRef path, llvm::function_ref<bool(const char *)> take) {
-  constexpr unsigned mostNames = 100; // as many may write the same file at once
-  for (unsigned number = 0; number < mostNames; ++number) {
-    std::string name = temporaryName(path, number);
-    if (take(name.c_str()))
-      return name;
-    if (errno != EEXIST)
-      return "";
-    if (removeAbandoned(name) && take(name.c_str()))
-      return name;
-  }
-  errno = EEXIST;
-  return "";
+  return rules::takeTemporaryName([&](unsigned number) { return temporaryName(path, number); },
+                                  take);
 }
 
 static std::error_code lastError() { return {errno, std::generic_category()}; }
@@ -120,27 +87,14 @@ llvm::Error AtomicFiles::open(File &file) {
     return llvm::createStringError(llvm::errc::not_a_directory,
                                    place + ": is no folder; expected one for the files that are "
                                            "written; name another with -o");
-  // A name comes by way of the descriptor's entry there.
-  if (::access("/proc/self/fd", X_OK) == 0)
-    file.descriptor = ::open(place.str().c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
-  if (file.descriptor >= 0) {
-    (void)::flock(file.descriptor, LOCK_EX | LOCK_NB); // for the moment in which it has a name
+  file.descriptor = rules::openUnnamed(place.str());
+  if (file.descriptor >= 0)
     return llvm::Error::success();
-  }
   if (llvm::Error error = makeDirectory())
     return error;
   file.temporary = takeName(file.path, [&](const char *name) {
-    file.descriptor = ::open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (file.descriptor < 0)
-      return false;
-    // Before the lock it looks abandoned.
-    if ((::flock(file.descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) &&
-        isNameOf(name, file.descriptor))
-      return true;
-    ::close(file.descriptor);
-    file.descriptor = -1;
-    errno = EEXIST;
-    return false;
+    file.descriptor = rules::createLocked(name);
+    return file.descriptor >= 0;
   });
   if (file.temporary.empty())
     return fileError(file.path, "cannot be created", lastError());
@@ -201,12 +155,9 @@ llvm::Error AtomicFiles::commit() {
   return error;
 }
 
-/// A name cannot be taken from another file by a link, only by a rename.
 llvm::Error AtomicFiles::link(File &file) {
-  const std::string entry = "/proc/self/fd/" + std::to_string(file.descriptor);
-  file.temporary = takeName(file.path, [&](const char *name) {
-    return ::linkat(AT_FDCWD, entry.c_str(), AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0;
-  });
+  file.temporary = takeName(
+      file.path, [&](const char *name) { return rules::linkUnnamed(file.descriptor, name); });
   if (file.temporary.empty())
     return fileError(file.path, "cannot be created", lastError());
   return llvm::Error::success();

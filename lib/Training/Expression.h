@@ -3,33 +3,15 @@
 #ifndef MPC_LIB_TRAINING_EXPRESSION_H
 #define MPC_LIB_TRAINING_EXPRESSION_H
 
-#include "dialects/mpc/IR/Mpc.h"
+#include "dialects/mpc/IR/Arithmetic.h"
 
 namespace mpc {
 
-/// Builds float32 expressions; scalars broadcast.
-struct Expression {
-  mlir::OpBuilder &builder;
-  mlir::Location loc;
-  using Value = mlir::Value;
+/// Arithmetic in float32, and what looks along axes or makes other shapes.
+struct Expression : Arithmetic {
+  Expression(mlir::OpBuilder &builder, mlir::Location loc)
+      : Arithmetic(builder, loc, builder.getF32Type()) {}
 
-  Value constant(double value) { return scalarConstant(builder, loc, builder.getF32Type(), value); }
-  Value add(Value a, Value b) { return AddOp::create(builder, loc, a, b); }
-  Value sub(Value a, Value b) { return SubtractOp::create(builder, loc, a, b); }
-  Value mul(Value a, Value b) { return MultiplyOp::create(builder, loc, a, b); }
-  Value div(Value a, Value b) { return DivideOp::create(builder, loc, a, b); }
-  Value divideNoNan(Value a, Value b) { return DivideNoNanOp::create(builder, loc, a, b); }
-  Value negate(Value a) { return NegateOp::create(builder, loc, a); }
-  Value abs(Value a) { return AbsOp::create(builder, loc, a); }
-  Value log(Value a) { return LogOp::create(builder, loc, a); }
-  Value sqrt(Value a) { return SqrtOp::create(builder, loc, a); }
-  Value power(Value a, Value b) { return PowerOp::create(builder, loc, a, b); }
-  Value square(Value a) { return mul(a, a); }
-  Value softplus(Value a) { return SoftplusOp::create(builder, loc, a); }
-  Value sigmoid(Value a) { return SigmoidOp::create(builder, loc, a); }
-  Value floor(Value a) { return FloorOp::create(builder, loc, a); }
-  Value maximum(Value a, Value b) { return MaximumOp::create(builder, loc, a, b); }
-  Value minimum(Value a, Value b) { return MinimumOp::create(builder, loc, a, b); }
   Value softmax(Value a, int64_t axis) {
     return SoftmaxOp::create(builder, loc, a.getType(), a, uint64_t(axis));
   }
@@ -48,27 +30,7 @@ struct Expression {
     }
     return add(top, log(sum));
   }
-  /// 1 - a
-  Value complement(Value a) { return sub(constant(1), a); }
-  Value logicalAnd(Value a, Value b) { return LogicalAndOp::create(builder, loc, a, b); }
-  Value clip(Value a, double low, double high) {
-    return MaximumOp::create(builder, loc, MinimumOp::create(builder, loc, a, constant(high)),
-                             constant(low));
-  }
-  Value compare(ComparePredicate predicate, Value a, Value b) {
-    return CompareOp::create(builder, loc, predicate, a, b);
-  }
-  Value select(Value condition, Value a, Value b) {
-    return SelectOp::create(builder, loc, condition, a, b);
-  }
-  Value cast(Value a, mlir::Type elementType) {
-    auto type = tensorTypeOf(a);
-    if (type.getElementType() == elementType)
-      return a;
-    return CastOp::create(builder, loc, mlir::RankedTensorType::get(type.getShape(), elementType),
-                          a);
-  }
-  Value toFloat(Value a) { return cast(a, builder.getF32Type()); }
+  Value toFloat(Value a) { return widen(a); }
   Value reduce(ReduceKind kind, Value a, llvm::ArrayRef<int64_t> axes, bool keepDims = false) {
     return ReduceOp::create(builder, loc, kind, a, axes, keepDims);
   }

@@ -49,6 +49,8 @@ public:
 
 private:
   LogicalResult distribute(func::FuncOp entry) {
+    if (isDistributed(entry))
+      return success();
     // Ops that are built below are not looked at again.
     SmallVector<Operation *> ends;
     SmallVector<OpOperand *> states;
@@ -61,7 +63,7 @@ private:
       }
       if (OpOperand *state = batch ? batch.getStateOfSamples() : nullptr)
         states.push_back(state);
-      if (!isa<func::ReturnOp, YieldOp>(op) && endsBatch(op) && !isReduced(op))
+      if (!isa<func::ReturnOp, YieldOp>(op) && endsBatch(op))
         ends.push_back(op);
       return WalkResult::advance();
     });
@@ -80,16 +82,9 @@ private:
     return success();
   }
 
-  /// A second run finds the ops of the first one: their one use is a reduction over ranks, behind
-  /// the arithmetic of a mean's count.
-  static bool isReduced(Operation *op) {
-    return llvm::all_of(op->getUsers(), [](Operation *user) {
-      if (auto product = dyn_cast<MultiplyOp>(user))
-        return llvm::all_of(product->getUsers(), llvm::IsaPred<AllReduceOp>);
-      if (auto number = dyn_cast<CastOp>(user))
-        return llvm::all_of(number->getUsers(), llvm::IsaPred<AllReduceOp>);
-      return isa<AllReduceOp>(user);
-    });
+  /// Whether a run before this one left its reductions, of which every change has one.
+  static bool isDistributed(func::FuncOp entry) {
+    return entry.walk([](AllReduceOp) { return WalkResult::interrupt(); }).wasInterrupted();
   }
 
   /// Random numbers of a sample follow from its number in the batch of all ranks.

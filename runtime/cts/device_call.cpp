@@ -40,7 +40,7 @@ mpc_rt_status_t callOnDevice(Driver &driver, WeightUse use,
     if (!parts[i]->empty())
       std::memcpy(addresses[i], parts[i]->data(), parts[i]->size());
   }
-  auto status = driver.bindVariables(host.data(), bytes, blocks);
+  auto status = driver.deviceMemory().bindVariables(host.data(), bytes, blocks);
   mpc_rt_entry_info_t entry = {};
   entry.name = "evaluate";
   entry.fn = runBody;
@@ -54,7 +54,7 @@ mpc_rt_status_t callOnDevice(Driver &driver, WeightUse use,
                                /*onDevice=*/nullptr);
   driver.end();
   if (!status)
-    status = driver.fetchVariables(0, bytes);
+    status = driver.deviceMemory().fetchVariables(0, bytes);
   for (size_t i = 0; !status && i < parts.size(); ++i)
     if (!parts[i]->empty())
       std::memcpy(parts[i]->data(), addresses[i], parts[i]->size());

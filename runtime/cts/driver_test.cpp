@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every driver does more than compute: memory, run brackets, refusals.
+// Every driver does more than compute: variables, run brackets, refusals.
 #include "runtime/cts/calls.h"
 #include "runtime/cts/contraction_case.h"
 #include "runtime/cts/driver_fixture.h"
@@ -18,20 +18,25 @@ TEST_P(DriverTest, HasAName) {
   EXPECT_EQ(driver->computes(), std::strcmp(driver->name(), "null") != 0);
 }
 
-TEST_P(DriverTest, AllocatesAlignedZeroedMemory) {
-  for (uint64_t bytes : {1ull, 100ull, 1ull << 20, 5ull << 20}) {
-    Buffer buffer;
-    ASSERT_TRUE(driver->allocate(bytes, buffer));
-    EXPECT_EQ(reinterpret_cast<uintptr_t>(buffer.data()) % bufferAlignment, 0u);
-    EXPECT_EQ(buffer.size(), bytes);
-    for (uint64_t i = 0; i < bytes; i += 997)
-      ASSERT_EQ(buffer.data()[i], 0);
-    std::memset(buffer.data(), 1, bytes);
-  }
-  Buffer empty, impossible;
-  EXPECT_TRUE(driver->allocate(0, empty));
-  EXPECT_FALSE(driver->allocate(UINT64_MAX - 5, impossible));
-  EXPECT_FALSE(driver->allocate(uint64_t{1} << 60, impossible));
+// The host fetches what it wrote and stored, whether there are two copies of it or one.
+TEST_P(DriverTest, KeepsTheVariablesThatTheHostStored) {
+  std::vector<uint8_t> host(1024);
+  const std::vector<MemoryBlock> blocks = {{0, 512}, {512, 512}};
+  ASSERT_EQ(driver->begin(WeightUse::updated), MPC_RT_OK);
+  DeviceMemory &memory = driver->deviceMemory();
+  ASSERT_EQ(memory.bindVariables(host.data(), host.size(), blocks), MPC_RT_OK);
+  for (size_t i = 0; i < host.size(); ++i)
+    host[i] = static_cast<uint8_t>(i * 7);
+  const std::vector<uint8_t> written = host;
+  EXPECT_EQ(memory.storeVariables(0, 512), MPC_RT_OK);
+  EXPECT_EQ(memory.storeVariables(512, 512), MPC_RT_OK);
+  EXPECT_EQ(memory.fetchVariables(0, host.size()), MPC_RT_OK);
+  EXPECT_EQ(host, written);
+  EXPECT_EQ(memory.storeFetchedVariables(), MPC_RT_OK);
+  driver->end();
+  EXPECT_EQ(memory.fetchVariables(0, host.size()), MPC_RT_OK);
+  EXPECT_EQ(host, written);
+  EXPECT_FALSE(memory.hasInputs({}, 1)) << "none were asked for";
 }
 
 TEST_P(DriverTest, RestoresTheCallersControlWord) {

@@ -156,12 +156,12 @@ protected:
   };
   static Answer ask(Draw &draw, bool reserves) {
     auto driver = GetParam().make({GetParam().threads, isa()});
-    driver->recordKernels();
+    driver->kernels().log.start();
     EXPECT_TRUE(driver->setReserving(reserves));
     EXPECT_EQ(driver->begin(draw.use), MPC_RT_OK);
     const mpc_rt_status_t status = draw.run(*driver);
     driver->end();
-    return {status, driver->usedKernels(), driver->libraryBytes()};
+    return {status, driver->kernels().log.text(), driver->libraryBytes()};
   }
   static uint32_t count() {
     const char *draws = std::getenv("MPC_DRAWS");

@@ -17,7 +17,7 @@ class Reserve : public DriverTest {
 protected:
   void SetUp() override {
     DriverTest::SetUp();
-    driver->recordKernels();
+    driver->kernels().log.start();
     if (!driver->ownsMemory())
       return;
     EXPECT_FALSE(driver->setReserving(true));
@@ -37,7 +37,7 @@ protected:
     }
     driver->setReserving(false);
     driver->variablesChanged();
-    const std::string named = driver->usedKernels();
+    const std::string named = driver->kernels().log.text();
     const uint64_t reserved = driver->libraryBytes();
     ASSERT_EQ(driver->begin(use), MPC_RT_OK);
     ASSERT_EQ(call(), MPC_RT_OK) << mpc_rt_last_error();
@@ -46,7 +46,7 @@ protected:
       EXPECT_EQ(differenceOf(data), "");
     if (isKnown) {
       EXPECT_EQ(driver->libraryBytes(), reserved) << data.shape.text();
-      EXPECT_EQ(driver->usedKernels(), named) << data.shape.text();
+      EXPECT_EQ(driver->kernels().log.text(), named) << data.shape.text();
     }
   }
 };

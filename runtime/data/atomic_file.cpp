@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Write to a file without a name, fsync, link, rename, fsync the folder.
 #include "data/atomic_file.h"
+#include "runtime/rules/temporary_file.h"
 
 #include <cerrno>
 #include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fcntl.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <utility>
 
 namespace mpc::data {
@@ -66,55 +63,17 @@ std::string temporaryFileName(const std::string &target, unsigned number) {
   return target.substr(0, slash) + atomicFilePrefix + name;
 }
 
-static bool isNameOf(const std::string &path, int descriptor) {
-  struct stat named, open;
-  return ::lstat(path.c_str(), &named) == 0 && ::fstat(descriptor, &open) == 0 &&
-         named.st_dev == open.st_dev && named.st_ino == open.st_ino;
-}
-
-/// A writer holds a lock on its temporary file as long as it lives, on whatever machine.
-static bool removeAbandoned(const std::string &path) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-  if (descriptor < 0)
-    return errno == ENOENT;
-  const bool isAbandoned =
-      ::flock(descriptor, LOCK_EX | LOCK_NB) == 0 && isNameOf(path, descriptor);
-  if (isAbandoned)
-    ::unlink(path.c_str());
-  ::close(descriptor);
-  return isAbandoned;
-}
-
 template <typename Take> bool AtomicFile::takeName(Take take) {
-  constexpr unsigned mostNames = 100; // as many may write the same file at once
-  for (unsigned number = 0; number < mostNames; ++number) {
-    temporary_ = temporaryFileName(target_, number);
-    if (take())
-      return true;
-    if (errno != EEXIST)
-      return false;
-    if (removeAbandoned(temporary_) && take())
-      return true;
-  }
-  errno = EEXIST;
-  return false;
+  temporary_ = rules::takeTemporaryName(
+      [&](unsigned number) { return temporaryFileName(target_, number); }, take);
+  hasName_ = !temporary_.empty();
+  return hasName_;
 }
 
 bool AtomicFile::create() {
-  return takeName([&] {
-    descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (descriptor_ < 0)
-      return false;
-    hasName_ = true;
-    // Before the lock it looks abandoned.
-    if ((::flock(descriptor_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) &&
-        isNameOf(temporary_, descriptor_))
-      return true;
-    ::close(descriptor_);
-    descriptor_ = -1;
-    hasName_ = false;
-    errno = EEXIST;
-    return false;
+  return takeName([&](const char *name) {
+    descriptor_ = rules::createLocked(name);
+    return descriptor_ >= 0;
   });
 }
 
@@ -143,13 +102,8 @@ Status AtomicFile::open() {
   }
   size_t slash = target_.rfind('/');
   std::string folder = slash == std::string::npos ? "" : target_.substr(0, slash + 1);
-  // A name comes by way of the descriptor's entry there.
-  if (::access("/proc/self/fd", X_OK) == 0)
-    descriptor_ =
-        ::open(folder.empty() ? "." : folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
-  if (descriptor_ >= 0)
-    (void)::flock(descriptor_, LOCK_EX | LOCK_NB); // for the moment in which it has a name
-  else if (!create()) {
+  descriptor_ = rules::openUnnamed(folder.empty() ? "." : folder);
+  if (descriptor_ < 0 && !create()) {
     fail("create a file in its folder", errno);
     return failure();
   }
@@ -182,14 +136,8 @@ void AtomicFile::write(const void *data, size_t size) {
   }
 }
 
-/// A name cannot be taken from another file by a link, only by a rename.
 bool AtomicFile::link() {
-  char entry[40];
-  std::snprintf(entry, sizeof entry, "/proc/self/fd/%d", descriptor_);
-  hasName_ = takeName([&] {
-    return ::linkat(AT_FDCWD, entry, AT_FDCWD, temporary_.c_str(), AT_SYMLINK_FOLLOW) == 0;
-  });
-  return hasName_;
+  return takeName([&](const char *name) { return rules::linkUnnamed(descriptor_, name); });
 }
 
 Status AtomicFile::commit() {

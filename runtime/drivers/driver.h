@@ -7,39 +7,23 @@
 
 #include "mpc-rt/cuda.h"
 #include "mpc-rt/executable.h"
-#include "mpc-rt/model.h"
 #include "mpc-rt/status.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/status.h"
 #include "runtime/drivers/attention.h"
 #include "runtime/drivers/contraction.h"
 #include "runtime/drivers/convolution.h"
+#include "runtime/drivers/device_memory.h"
+#include "runtime/drivers/kernel_selection.h"
 #include "runtime/drivers/row_loop.h"
 
-#include <algorithm>
 #include <memory>
-#include <string>
-#include <vector>
 
 namespace mpc::rt {
 
 struct DriverOptions {
   unsigned threads = 1; // at least 1
   int isa = 0;          // mpc_rt_isa_t that this CPU has
-};
-
-// A part of a larger memory.
-struct MemoryBlock {
-  uint64_t offset = 0, bytes = 0;
-};
-
-// Which tensors of a call are the caller's memory on the device.
-struct DeviceTensors {
-  std::vector<bool> inputs, outputs;
-  bool any() const {
-    return std::count(inputs.begin(), inputs.end(), true) ||
-           std::count(outputs.begin(), outputs.end(), true);
-  }
 };
 
 // How an entry treats the variables while it runs.
@@ -56,16 +40,13 @@ public:
   virtual bool computes() const noexcept = 0;
   virtual unsigned threads() const noexcept = 0;
 
-  // Memory of the host, zero-filled, 64-byte aligned; what code works on unless ownsMemory().
-  virtual bool allocate(uint64_t bytes, Buffer &buffer) noexcept = 0;
-
   // Around each run: sets the floating-point environment of all threads, and gives it back.
   virtual mpc_rt_status_t begin(WeightUse use) = 0;
   virtual void end() noexcept = 0;
 
-  // Whether code works on memory of the device: run() then brings what a call needs there and back,
-  // and the four functions below keep two copies of the variables alike.
-  virtual bool ownsMemory() const noexcept { return false; }
+  // Where code works on memory of the device, run() brings what a call needs there and back.
+  virtual DeviceMemory &deviceMemory() noexcept { return sharedMemory; }
+  bool ownsMemory() noexcept { return deviceMemory().isApart(); }
   // Runs an entry; between begin() and end(). The pointers in `call` are the host's, but for the
   // tensors `onDevice` (null: none), which only drivers that own memory are given.
   virtual mpc_rt_status_t run(const mpc_rt_entry_info_t &entry, const mpc_rt_call_t &call,
@@ -73,39 +54,6 @@ public:
                               const DeviceTensors * /*onDevice*/) {
     return entry.fn(&call);
   }
-  // The variables are at `host`; `blocks` (one per role) are what is fetched at a time.
-  virtual mpc_rt_status_t bindVariables(uint8_t * /*host*/, uint64_t /*bytes*/,
-                                        const std::vector<MemoryBlock> & /*blocks*/) {
-    return MPC_RT_OK;
-  }
-  // Before the host reads or writes a part of the variables.
-  virtual mpc_rt_status_t fetchVariables(uint64_t /*offset*/, uint64_t /*bytes*/) {
-    return MPC_RT_OK;
-  }
-  // After the host wrote this part.
-  virtual mpc_rt_status_t storeVariables(uint64_t /*offset*/, uint64_t /*bytes*/) {
-    return MPC_RT_OK;
-  }
-  // After the host wrote any of what it had fetched.
-  virtual mpc_rt_status_t storeFetchedVariables() { return MPC_RT_OK; }
-
-  // The contract of mpc_rt_context_prefetch.
-  virtual mpc_rt_status_t prefetch(const mpc_rt_entry_info_t & /*entry*/, int64_t /*batch*/,
-                                   mpc_rt_fill_inputs_fn /*fill*/, void * /*user*/) {
-    return fail(MPC_RT_UNAVAILABLE, "%s: computes on memory of the host, nothing is fetched",
-                name());
-  }
-  // Whether run() has the inputs of this call, so that call.inputs may be null.
-  virtual bool hasInputs(const mpc_rt_entry_info_t & /*entry*/, int64_t /*batch*/) const noexcept {
-    return false;
-  }
-
-  // The caller's memory on this device to the host, and waits for it. Never called for drivers that
-  // have no such memory.
-  virtual mpc_rt_status_t copyFromDevice(void * /*to*/, const void * /*from*/, uint64_t /*bytes*/) {
-    return MPC_RT_OK;
-  }
-
   // Contracts of mpc_rt_services_t. Only between begin() and end().
   virtual void parallelFor(mpc_rt_kernel_fn kernel, void *const *arguments, int64_t count,
                            int64_t grain) = 0;
@@ -138,12 +86,7 @@ public:
   virtual mpc_rt_status_t prepare(const mpc_rt_call_t &call, mpc_rt_prepare_fn fill, uint64_t bytes,
                                   void *&memory);
 
-  // Contracts of mpc-rt/tuning.h.
-  virtual void tune() noexcept {}
-  virtual std::string kernelChoices() const { return {}; }
-  virtual mpc_rt_status_t setKernelChoices(const char * /*text*/) { return MPC_RT_OK; }
-  virtual void recordKernels() noexcept {}
-  virtual std::string usedKernels() const { return {}; }
+  virtual KernelSelection &kernels() noexcept = 0;
 
   // Until the next call, runs take the memory that they need and compute nothing. False where that
   // is known after a run only.
@@ -170,6 +113,7 @@ private:
                           const mpc_rt_contract_call_t &call);
   Buffer consumedResult, addedResult;
   Buffer prepared;
+  DeviceMemory sharedMemory; // with the host
 };
 
 std::unique_ptr<Driver> makeCpuDriver(const DriverOptions &options);

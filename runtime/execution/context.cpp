@@ -80,7 +80,7 @@ mpc_rt_status_t allocateVariables(mpc_rt_context_t &context) {
   if (!layOutVariables(context.executable(), context.layout))
     return fail(MPC_RT_DATA_LOSS, "%s: the variables' sizes overflow; compile the model again",
                 model);
-  if (!context.driver->allocate(context.layout.bytes, context.variableArena))
+  if (!context.variableArena.allocate(context.layout.bytes))
     return failToAllocate(model, context.layout.bytes, context.variableArena.problem(),
                           smallerModel);
   // A prediction maps some variables from a file, and never reads others: their neighbours shall
@@ -106,7 +106,8 @@ mpc_rt_status_t bindVariableArena(mpc_rt_context_t &context) {
   std::vector<MemoryBlock> blocks;
   for (auto &role : context.layout.roles)
     blocks.push_back({role.offset, role.bytes});
-  return context.driver->bindVariables(context.variableArena.data(), context.layout.bytes, blocks);
+  return context.driver->deviceMemory().bindVariables(context.variableArena.data(),
+                                                      context.layout.bytes, blocks);
 }
 
 mpc_rt_status_t create(mpc_rt_model_t *model, const mpc_rt_context_options_t &options,

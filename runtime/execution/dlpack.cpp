@@ -71,7 +71,8 @@ mpc_rt_status_t TensorCall::copyToHost(const mpc_rt_tensor_info_t &info, Tensor 
   if (auto status = allocate(info, tensor))
     return status;
   tensor.onDevice = false;
-  return context.driver->copyFromDevice(tensor.view.data, onDevice, bytesOf(tensor.view));
+  return context.driver->deviceMemory().copyToHost(tensor.view.data, onDevice,
+                                                   bytesOf(tensor.view));
 }
 
 mpc_rt_status_t TensorCall::take(DLManagedTensor *const *inputs) {

@@ -14,8 +14,8 @@ using namespace mpc::rt;
 namespace {
 
 bool readScalar(const mpc_rt_context_t &context, uint32_t variable, double &value) {
-  if (context.driver->fetchVariables(context.layout.offsets[variable],
-                                     context.layout.sizes[variable]))
+  if (context.driver->deviceMemory().fetchVariables(context.layout.offsets[variable],
+                                                    context.layout.sizes[variable]))
     return false;
   const void *data = context.variables[variable];
   if (context.layout.sizes[variable] <
@@ -73,7 +73,7 @@ mpc_rt_status_t mpc_rt_context_reset_metrics(mpc_rt_context_t *context) {
   if (!block.bytes)
     return MPC_RT_OK;
   std::memset(context->variableArena.data() + block.offset, 0, block.bytes);
-  return context->driver->storeVariables(block.offset, block.bytes);
+  return context->driver->deviceMemory().storeVariables(block.offset, block.bytes);
 }
 
 mpc_rt_status_t mpc_rt_context_metric(mpc_rt_context_t *context, uint32_t metric, double *value) {

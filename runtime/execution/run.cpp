@@ -46,7 +46,7 @@ mpc_rt_status_t checkPointers(const mpc_rt_context_t &context, const mpc_rt_entr
   if (batch == 0 && needsRows(entry))
     return fail(MPC_RT_INVALID_ARGUMENT, "%s: batch 0; expected at least 1 row to take means of",
                 entry.name);
-  const bool fetched = !inputs && context.driver->hasInputs(entry, batch);
+  const bool fetched = !inputs && context.driver->deviceMemory().hasInputs(entry, batch);
   if ((entry.input_count && !inputs && !fetched) || (entry.output_count && !outputs))
     return fail(MPC_RT_INVALID_ARGUMENT, "%s: the array of inputs or outputs is null", entry.name);
   auto empty = [batch](const mpc_rt_tensor_info_t &tensor) {
@@ -195,5 +195,9 @@ extern "C" mpc_rt_status_t mpc_rt_context_prefetch(mpc_rt_context_t *context, ui
   if (batch < 0 || !arenaBytes(*info, batch, arena))
     return fail(MPC_RT_INVALID_ARGUMENT, "%s: batch %lld; expected at least 0, and no overflow",
                 info->name, static_cast<long long>(batch));
-  return guard(info->name, [&] { return context->driver->prefetch(*info, batch, fill, user); });
+  if (!context->driver->ownsMemory())
+    return fail(MPC_RT_UNAVAILABLE, "%s: computes on memory of the host, nothing is fetched",
+                context->driver->name());
+  return guard(info->name,
+               [&] { return context->driver->deviceMemory().prefetch(*info, batch, fill, user); });
 }

@@ -18,7 +18,7 @@ namespace {
 // Before the host looks at the optimizer's variables.
 mpc_rt_status_t fetchOptimizer(mpc_rt_context_t &context) {
   auto &block = context.layout.roles[MPC_RT_ROLE_OPTIMIZER];
-  return context.driver->fetchVariables(block.offset, block.bytes);
+  return context.driver->deviceMemory().fetchVariables(block.offset, block.bytes);
 }
 
 // After it wrote the variable at this address.

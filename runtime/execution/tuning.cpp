@@ -10,7 +10,7 @@ extern "C" {
 mpc_rt_status_t mpc_rt_context_tune(mpc_rt_context_t *context) {
   if (!context)
     return fail(MPC_RT_INVALID_ARGUMENT, "mpc_rt_context_tune: the context is null");
-  context->driver->tune();
+  context->driver->kernels().tune();
   return MPC_RT_OK;
 }
 
@@ -18,7 +18,7 @@ const char *mpc_rt_context_kernel_choices(mpc_rt_context_t *context) {
   if (!context)
     return "";
   auto status = guard("mpc_rt_context_kernel_choices", [&] {
-    context->kernelChoicesText = context->driver->kernelChoices();
+    context->kernelChoicesText = context->driver->kernels().choices();
     return MPC_RT_OK;
   });
   return status ? "" : context->kernelChoicesText.c_str();
@@ -28,13 +28,13 @@ mpc_rt_status_t mpc_rt_context_set_kernel_choices(mpc_rt_context_t *context, con
   if (!context || !kernels)
     return fail(MPC_RT_INVALID_ARGUMENT, "mpc_rt_context_set_kernel_choices: an argument is null");
   return guard("mpc_rt_context_set_kernel_choices",
-               [&] { return context->driver->setKernelChoices(kernels); });
+               [&] { return context->driver->kernels().setChoices(kernels); });
 }
 
 mpc_rt_status_t mpc_rt_context_record_kernels(mpc_rt_context_t *context) {
   if (!context)
     return fail(MPC_RT_INVALID_ARGUMENT, "mpc_rt_context_record_kernels: the context is null");
-  context->driver->recordKernels();
+  context->driver->kernels().log.start();
   return MPC_RT_OK;
 }
 
@@ -42,7 +42,7 @@ const char *mpc_rt_context_used_kernels(mpc_rt_context_t *context) {
   if (!context)
     return "";
   auto status = guard("mpc_rt_context_used_kernels", [&] {
-    context->usedKernelsText = context->driver->usedKernels();
+    context->usedKernelsText = context->driver->kernels().log.text();
     return MPC_RT_OK;
   });
   return status ? "" : context->usedKernelsText.c_str();

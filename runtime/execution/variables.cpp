@@ -32,13 +32,13 @@ mpc_rt_status_t fetchVariable(mpc_rt_context_t &context, uint32_t variable) {
 }
 
 mpc_rt_status_t fetchForWriting(mpc_rt_context_t &context, uint32_t variable) {
-  return context.driver->fetchVariables(context.layout.offsets[variable],
-                                        context.layout.sizes[variable]);
+  return context.driver->deviceMemory().fetchVariables(context.layout.offsets[variable],
+                                                       context.layout.sizes[variable]);
 }
 
 mpc_rt_status_t storeVariable(mpc_rt_context_t &context, uint32_t variable) {
-  return context.driver->storeVariables(context.layout.offsets[variable],
-                                        context.layout.sizes[variable]);
+  return context.driver->deviceMemory().storeVariables(context.layout.offsets[variable],
+                                                       context.layout.sizes[variable]);
 }
 
 mpc_rt_status_t refreshShadows(mpc_rt_context_t &context) {
@@ -161,11 +161,11 @@ mpc_rt_status_t mpc_rt_context_variables_changed(mpc_rt_context_t *context) {
   auto &shadows = context->layout.roles[MPC_RT_ROLE_SHADOW];
   // Shadows are made of what the host has: of all masters, or none.
   for (auto *block : {&masters, &shadows})
-    if (auto status = context->driver->fetchVariables(block->offset, block->bytes))
+    if (auto status = context->driver->deviceMemory().fetchVariables(block->offset, block->bytes))
       return status;
   if (auto status = refreshShadows(*context))
     return status;
-  return context->driver->storeFetchedVariables();
+  return context->driver->deviceMemory().storeFetchedVariables();
 }
 
 void *mpc_rt_context_role_block(mpc_rt_context_t *context, uint32_t role, size_t *bytes) {
@@ -175,7 +175,7 @@ void *mpc_rt_context_role_block(mpc_rt_context_t *context, uint32_t role, size_t
   for (uint32_t i = 0; i < context->variables.size(); ++i)
     if (context->executable().variables[i].role == role && exposeVariable(*context, i))
       return nullptr;
-  if (context->driver->fetchVariables(block.offset, block.bytes))
+  if (context->driver->deviceMemory().fetchVariables(block.offset, block.bytes))
     return nullptr;
   if (bytes)
     *bytes = block.bytes;

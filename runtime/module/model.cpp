@@ -3,6 +3,7 @@
 // Loading of compiled models.
 #include "runtime/module/model.h"
 #include "runtime/base/status.h"
+#include "runtime/module/open_library.h"
 #include "runtime/module/seal.h"
 
 #include <cerrno>

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "training/rank_job.h"
 
-#include <cstddef>
-
 namespace mpc::training {
 
 using data::Failure;
@@ -27,7 +25,7 @@ RankJob::~RankJob() { mpc_rt_communicator_release(communicator_); }
 Status RankJob::join(Session &session) {
   if (size_ == 1)
     return Status();
-  if (session.executable().services_size <= offsetof(mpc_rt_services_t, all_reduce))
+  if (!(session.executable().flags & MPC_RT_EXECUTABLE_DISTRIBUTED))
     return Failure(session.path() + ": was compiled for one rank, and " + std::to_string(size_) +
                    " were started; compile it with --distributed");
   if (mpc_rt_status_t status = mpc_rt_context_set_communicator(session.context(), communicator_))

@@ -63,6 +63,7 @@ public:
     e.services_size =
         input.ConsumeBool() ? sizeof(mpc_rt_services_t) : input.ConsumeIntegral<uint8_t>();
     e.call_size = input.ConsumeBool() ? sizeof(mpc_rt_call_t) : input.ConsumeIntegral<uint8_t>();
+    e.flags = input.ConsumeIntegral<uint8_t>();
     e.kernel_names = input.ConsumeBool() ? kernelNames : nullptr;
     e.weights_hash = name();
     e.policy = name();

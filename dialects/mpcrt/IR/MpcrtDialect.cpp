@@ -71,7 +71,8 @@ LogicalResult MpcrtDialect::verifyOperationAttribute(Operation *op, NamedAttribu
   // Tables for the emission of the library: kernel symbols in order, what each entry takes and
   // gives.
   if (attribute.getName() == kKernelsAttr || attribute.getName() == kEntryTableAttr ||
-      attribute.getName() == kAbiVersionAttr || attribute.getName() == kServicesSizeAttr)
+      attribute.getName() == kAbiVersionAttr || attribute.getName() == kServicesSizeAttr ||
+      attribute.getName() == kDistributedAttr)
     return success();
   if (attribute.getName() == kIndependentAttr) {
     if (!isa<LoopLikeOpInterface>(op))

@@ -9,6 +9,8 @@ namespace mpc::mpcrt {
 
 /// Module after lowering: how much of mpc_rt_services_t the code reads, in bytes.
 inline constexpr llvm::StringLiteral kServicesSizeAttr = "mpcrt.services_size";
+/// The same module, where an entry reduces over the ranks of a job (a unit).
+inline constexpr llvm::StringLiteral kDistributedAttr = "mpcrt.distributed";
 
 } // namespace mpc::mpcrt
 

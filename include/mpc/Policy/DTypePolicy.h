@@ -16,6 +16,8 @@
 
 namespace mpc {
 
+class PolicyReader;
+
 /// The Keras class of a policy. `Map` is a DTypePolicyMap that stands where a policy is expected;
 /// its dtypes are those of its default.
 enum class PolicyClass { Plain, Float, Quantized, QuantizedFloat8, Int4, GPTQ, AWQ, Map };

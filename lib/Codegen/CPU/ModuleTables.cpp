@@ -5,6 +5,7 @@
 #include "dialects/mpcrt/IR/ServicesSize.h"
 #include "mpc-rt/executable.h"
 #include "mpc/Analysis/EntryRole.h"
+#include "mpc/Support/Dtype.h"
 #include "mpc/Support/InternalError.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
@@ -16,24 +17,19 @@ using namespace mpc;
 
 static llvm::Expected<TensorEntry> readTensor(StringRef name, Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
-  std::string spelling;
-  llvm::raw_string_ostream(spelling) << getElementTypeOrSelf(type);
   if (!tensor)
     return internalError("'" + name + "' is no tensor");
+  const std::optional<mpc_rt_dtype_t> code = runtimeDtypeOf(tensor.getElementType());
   TensorEntry entry;
   entry.name = name.str();
-  bool known = false;
-#define MPC_RT_DTYPE(enumerator, value, bytes, keras, mlir, safetensors, numpy)                    \
-  if (spelling == mlir) {                                                                          \
-    entry.dtype = keras;                                                                           \
-    entry.dtypeCode = value;                                                                       \
-    known = true;                                                                                  \
-  }
-#include "mpc-rt/dtype.inc"
-#undef MPC_RT_DTYPE
-  if (!known)
+  entry.dtype = code ? kerasNameOf(*code).str() : "";
+  entry.dtypeCode = code.value_or(0);
+  if (entry.dtype.empty()) {
+    std::string spelling;
+    llvm::raw_string_ostream(spelling) << tensor.getElementType();
     return internalError("'" + name + "' has element type " + spelling +
                          ", which the runtime does not know");
+  }
   for (int64_t extent : tensor.getShape())
     entry.dims.push_back(ShapedType::isDynamic(extent) ? -1 : extent);
   return entry;
@@ -185,6 +181,7 @@ llvm::Expected<ModuleTables> mpc::readModuleTables(ModuleOp module) {
         int(version.getInt()), MPC_RT_ABI_VERSION);
   if (auto size = module->getAttrOfType<IntegerAttr>(mpcrt::kServicesSizeAttr))
     tables.servicesSize = size.getInt();
+  tables.isDistributed = module->hasAttr(mpcrt::kDistributedAttr);
   if (auto kernels = module->getAttrOfType<ArrayAttr>(mpcrt::MpcrtDialect::kKernelsAttr))
     for (auto kernel : kernels.getAsRange<FlatSymbolRefAttr>())
       tables.kernels.push_back(kernel.getValue().str());

@@ -51,6 +51,7 @@ struct LayerEntry {
 
 struct ModuleTables {
   uint32_t servicesSize = 0; ///< bytes of mpc_rt_services_t that the code reads
+  bool isDistributed = false;
   std::string name, compilerVersion, sourceHash, weightsHash;
   std::vector<VariableEntry> variables;
   std::vector<FunctionEntry> entries;

@@ -206,6 +206,8 @@ void mpc::buildExecutableTables(llvm::Module &module, const ModuleTables &tables
        {MPC_C_FIELD(mpc_rt_executable_t, kernel_table_count), b.i32(versionTables.size())},
        {MPC_C_FIELD(mpc_rt_executable_t, services_size), b.i32(tables.servicesSize)},
        {MPC_C_FIELD(mpc_rt_executable_t, call_size), b.i32(kCallSize)},
+       {MPC_C_FIELD(mpc_rt_executable_t, flags),
+        b.i32(tables.isDistributed ? MPC_RT_EXECUTABLE_DISTRIBUTED : 0)},
        {MPC_C_FIELD(mpc_rt_executable_t, kernel_names), b.array(names, "kernel_names")},
        {MPC_C_FIELD(mpc_rt_executable_t, weights_hash), b.string(tables.weightsHash)},
        {MPC_C_FIELD(mpc_rt_executable_t, policy), b.string(tables.policy)},

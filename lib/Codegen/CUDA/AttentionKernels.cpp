@@ -1,29 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Text of the kernels around the products of attention, for devices and shapes without cuDNN. The
-// structs are those of library_kernels.h in runtime/drivers/cuda.
+// structs are those of runtime/rules/cuda_kernels.inc.
 #include "lib/Codegen/CUDA/LibraryKernels.h"
 
 llvm::StringRef mpc::getCudaAttentionKernels() {
   return R"cuda(
-struct Scores {
-  index rows, targets, sources; // of all samples and heads
-  double scale;
-  int dtype, causal;
-};
 // Sources of a row that count.
-__device__ inline index visible_sources(const Scores &s, const index row) {
+__device__ inline index visible_sources(const ScoreArguments &s, const index row) {
   const index target = modulo(row, s.targets);
   return s.causal && target + 1 < s.sources ? target + 1 : s.sources;
 }
 // [samples, rows, columns, width] as [samples, columns, rows, width], of several tensors.
-struct ExchangePart {
-  const void *from;
-  void *to;
-  index rows, columns, width, count; // elements; 0: no part
-};
-struct Exchange {
-  ExchangePart parts[4];
-};
 template <class T> __device__ inline void exchanged(const Exchange &e, const index count) {
   for (index i = first_index(); i < count; i += index_step()) {
     index at = i;
@@ -52,7 +39,7 @@ extern "C" __global__ void __launch_bounds__(256)
 
 // Products of queries and keys become their softmax; a warp takes a row.
 template <class Sum>
-__device__ inline void attention_softmax(const Scores s, void *scores, Sum *log_sums) {
+__device__ inline void attention_softmax(const ScoreArguments s, void *scores, Sum *log_sums) {
   const int lane = threadIdx.x % 32;
   for (index row = first_row(); row < s.rows; row += row_step()) {
     const index begin = row * s.sources, visible = visible_sources(s, row);
@@ -75,17 +62,17 @@ __device__ inline void attention_softmax(const Scores s, void *scores, Sum *log_
   }
 }
 extern "C" __global__ void __launch_bounds__(256)
-    mpc_attention_softmax_f32(const Scores s, void *scores, float *log_sums, const index count) {
+    mpc_attention_softmax_f32(const ScoreArguments s, void *scores, float *log_sums, const index count) {
   attention_softmax(s, scores, log_sums);
 }
 extern "C" __global__ void __launch_bounds__(256)
-    mpc_attention_softmax_f64(const Scores s, void *scores, double *log_sums, const index count) {
+    mpc_attention_softmax_f64(const ScoreArguments s, void *scores, double *log_sums, const index count) {
   attention_softmax(s, scores, log_sums);
 }
 
 // Sums along the width of cotangents times results, which come as [samples, targets, heads, width].
 template <class Sum>
-__device__ inline void attention_row_sums(const Scores s, const void *cotangent, const void *out,
+__device__ inline void attention_row_sums(const ScoreArguments s, const void *cotangent, const void *out,
                                           Sum *sums, const index heads, const index width) {
   const int lane = threadIdx.x % 32;
   for (index row = first_row(); row < s.rows; row += row_step()) {
@@ -101,12 +88,12 @@ __device__ inline void attention_row_sums(const Scores s, const void *cotangent,
   }
 }
 extern "C" __global__ void __launch_bounds__(256)
-    mpc_attention_row_sums_f32(const Scores s, const void *cotangent, const void *out, float *sums,
+    mpc_attention_row_sums_f32(const ScoreArguments s, const void *cotangent, const void *out, float *sums,
                                const index heads, const index width, const index count) {
   attention_row_sums(s, cotangent, out, sums, heads, width);
 }
 extern "C" __global__ void __launch_bounds__(256)
-    mpc_attention_row_sums_f64(const Scores s, const void *cotangent, const void *out, double *sums,
+    mpc_attention_row_sums_f64(const ScoreArguments s, const void *cotangent, const void *out, double *sums,
                                const index heads, const index width, const index count) {
   attention_row_sums(s, cotangent, out, sums, heads, width);
 }
@@ -114,7 +101,7 @@ extern "C" __global__ void __launch_bounds__(256)
 // Products of queries and keys become their softmax again, those of cotangents and values the
 // derivatives of the former.
 template <class Sum>
-__device__ inline void attention_derivative(const Scores s, void *scores, void *derivative,
+__device__ inline void attention_derivative(const ScoreArguments s, void *scores, void *derivative,
                                             const Sum *log_sums, const Sum *sums, const index count) {
   for (index i = first_index(); i < count; i += index_step()) {
     const index row = i / s.sources;
@@ -127,12 +114,12 @@ __device__ inline void attention_derivative(const Scores s, void *scores, void *
   }
 }
 extern "C" __global__ void __launch_bounds__(256)
-    mpc_attention_derivative_f32(const Scores s, void *scores, void *derivative,
+    mpc_attention_derivative_f32(const ScoreArguments s, void *scores, void *derivative,
                                  const float *log_sums, const float *sums, const index count) {
   attention_derivative(s, scores, derivative, log_sums, sums, count);
 }
 extern "C" __global__ void __launch_bounds__(256)
-    mpc_attention_derivative_f64(const Scores s, void *scores, void *derivative,
+    mpc_attention_derivative_f64(const ScoreArguments s, void *scores, void *derivative,
                                  const double *log_sums, const double *sums, const index count) {
   attention_derivative(s, scores, derivative, log_sums, sums, count);
 }

@@ -7,7 +7,7 @@
 using namespace mpc;
 
 static const char kColumnSums[] = R"cuda(
-// Sums of columns in float32, as a dtype of one of them all (0 float32, 1 bfloat16, 2 float16). A warp
+// Sums of columns in float32, as one dtype_code of them all. A warp
 // takes two packs of columns, a sector of memory in each row, and 16 rows at a time: one launch without
 // memory between blocks, in an order that does not depend on their number.
 __device__ inline float column_number(float x) { return x; }
@@ -46,9 +46,9 @@ __device__ inline void column_sums(const T *x, void *sums, const int dtype, cons
 #pragma unroll
     for (int k = 0; k < width; ++k)
       if (lane < 2 && k < own) {
-        if (dtype == 0)
+        if (dtype == dtype_float32)
           ((float *)sums)[begin + k] = sum[k];
-        else if (dtype == 1)
+        else if (dtype == dtype_bfloat16)
           ((bf16 *)sums)[begin + k] = narrow_bf16(sum[k]);
         else
           ((f16 *)sums)[begin + k] = narrow_f16(sum[k]);

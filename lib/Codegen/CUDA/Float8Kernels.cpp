@@ -5,24 +5,6 @@
 
 llvm::StringRef mpc::getCudaFloat8Kernels() {
   return R"cuda(
-// What runtime/drivers/cuda/library_kernels.h has.
-struct Turn {
-  const unsigned char *from;
-  unsigned char *to;
-  index rows, columns, length, count;
-};
-struct Turns {
-  Turn parts[2];
-};
-struct Widening {
-  const unsigned char *from;
-  f16 *to;
-  index count, packs;
-  int e5m2, unused;
-};
-struct Widenings {
-  Widening parts[2];
-};
 // [rows, columns] of bytes as [columns, length], length being a multiple of 16, with zeros behind the
 // rows: a thread takes 16 rows of 4 columns.
 __device__ inline void turned(const Turn &t, const index i) {
@@ -30,8 +12,8 @@ __device__ inline void turned(const Turn &t, const index i) {
   const bool by_words = t.columns % 4 == 0 && (size_t)t.from % 4 == 0;
   const index place = divided(i, across), matrix = divided(place, along);
   const index column = (i - place * across) * 4, row = (place - matrix * along) * 16;
-  const unsigned char *from = t.from + matrix * t.rows * t.columns;
-  unsigned char *to = t.to + matrix * t.length * t.columns;
+  const unsigned char *from = (const unsigned char *)t.from + matrix * t.rows * t.columns;
+  unsigned char *to = (unsigned char *)t.to + matrix * t.length * t.columns;
   pack<unsigned char, 16> columns[4];
 #pragma unroll
   for (int r = 0; r < 16; ++r) {
@@ -77,7 +59,7 @@ template <f16 (*as_f16)(unsigned char)> __device__ inline void widened(const Wid
     return;
   }
   i += 7 * w.packs; // the first number that no pack has, and those behind it
-  w.to[i] = as_f16(w.from[i]);
+  ((f16 *)w.to)[i] = as_f16(((const unsigned char *)w.from)[i]);
 }
 // Both operands of a product: packs of 8 numbers, then what is left.
 extern "C" __global__ void __launch_bounds__(256)

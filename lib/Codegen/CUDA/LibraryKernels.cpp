@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Text of the driver's own kernels; structs and names are those of library_kernels.h in
-// runtime/drivers/cuda. Dtypes are mpc_rt_dtype_t, known at run time: the branches are the same for
-// all threads, and one kernel does for every combination.
+// Text of the driver's own kernels; their structs are in runtime/rules/cuda_kernels.inc. Dtypes are
+// mpc_rt_dtype_t, known at run time: the branches are the same for all threads, and one kernel does
+// for every combination.
 #include "lib/Codegen/CUDA/LibraryKernels.h"
 #include "dialects/mpc/IR/Float8.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
+#include "mpc/Support/Dtype.h"
+#include "runtime/rules/blas_products.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -120,32 +122,31 @@ __device__ inline void where(T *x, const unsigned char *bits, const index column
 )cuda";
 
 static const char kElements[] = R"cuda(
-// Elements of a dtype known at run time: 0 float32, 1 bfloat16, 2 float16, 3 float64, 4 int8,
-// 8 int32.
+// Elements of a dtype known at run time, which is a dtype_code.
 template <class Sum> __device__ inline Sum element(const void *x, int dtype, index i) {
-  return dtype == 0   ? (Sum)((const float *)x)[i]
-         : dtype == 1 ? (Sum)widen(((const bf16 *)x)[i])
-         : dtype == 2 ? (Sum)widen(((const f16 *)x)[i])
-         : dtype == 3 ? (Sum)((const double *)x)[i]
-         : dtype == 4 ? (Sum)((const signed char *)x)[i]
+  return dtype == dtype_float32 ? (Sum)((const float *)x)[i]
+         : dtype == dtype_bfloat16 ? (Sum)widen(((const bf16 *)x)[i])
+         : dtype == dtype_float16 ? (Sum)widen(((const f16 *)x)[i])
+         : dtype == dtype_float64 ? (Sum)((const double *)x)[i]
+         : dtype == dtype_int8 ? (Sum)((const signed char *)x)[i]
                       : (Sum)((const int *)x)[i];
 }
 template <class Sum> __device__ inline void set_element(void *x, int dtype, index i, Sum value) {
-  if (dtype == 0)
+  if (dtype == dtype_float32)
     ((float *)x)[i] = (float)value;
-  else if (dtype == 1)
+  else if (dtype == dtype_bfloat16)
     ((bf16 *)x)[i] = narrow_bf16(value);
-  else if (dtype == 2)
+  else if (dtype == dtype_float16)
     ((f16 *)x)[i] = narrow_f16(value);
-  else if (dtype == 3)
+  else if (dtype == dtype_float64)
     ((double *)x)[i] = (double)value;
   else
     ((int *)x)[i] = (int)value;
 }
 template <class Sum> __device__ inline Sum rounded_to(int dtype, Sum value) {
-  return dtype == 0   ? (Sum)(float)value
-         : dtype == 1 ? (Sum)widen(narrow_bf16(value))
-         : dtype == 2 ? (Sum)widen(narrow_f16(value))
+  return dtype == dtype_float32 ? (Sum)(float)value
+         : dtype == dtype_bfloat16 ? (Sum)widen(narrow_bf16(value))
+         : dtype == dtype_float16 ? (Sum)widen(narrow_f16(value))
                       : value;
 }
 // What comes after a sum: rounding, bias and its rounding, relu that keeps NaN.
@@ -161,13 +162,8 @@ __device__ inline Sum finished(Sum sum, int dtype, const void *bias, int bias_dt
 
 static const char kProduct[] = R"cuda(
 // Products that cuBLASLt does not take: operands of two dtypes, int8. One thread, one element.
-struct Product {
-  index batch, m, n, k;
-  int lhs, rhs, out, bias;
-  int transpose_lhs, transpose_rhs, accumulate, relu;
-};
 template <class Sum>
-__device__ inline void product(const Product p, const void *lhs, const void *rhs, const void *bias,
+__device__ inline void product(const ProductArguments p, const void *lhs, const void *rhs, const void *bias,
                                void *out, const index count) {
   for (index i = first_index(); i < count; i += index_step()) {
     const index row = divided(i, p.n), n = i - row * p.n, b = divided(row, p.m), m = row - b * p.m;
@@ -182,17 +178,17 @@ __device__ inline void product(const Product p, const void *lhs, const void *rhs
   }
 }
 extern "C" __global__ void __launch_bounds__(256)
-    mpc_product_f32(const Product p, const void *lhs, const void *rhs, const void *bias, void *out,
+    mpc_product_f32(const ProductArguments p, const void *lhs, const void *rhs, const void *bias, void *out,
                     const index count) {
   product<float>(p, lhs, rhs, bias, out, count);
 }
 extern "C" __global__ void __launch_bounds__(256)
-    mpc_product_f64(const Product p, const void *lhs, const void *rhs, const void *bias, void *out,
+    mpc_product_f64(const ProductArguments p, const void *lhs, const void *rhs, const void *bias, void *out,
                     const index count) {
   product<double>(p, lhs, rhs, bias, out, count);
 }
 extern "C" __global__ void __launch_bounds__(256)
-    mpc_product_i32(const Product p, const void *lhs, const void *rhs, const void *, void *out,
+    mpc_product_i32(const ProductArguments p, const void *lhs, const void *rhs, const void *, void *out,
                     const index count) {
   for (index i = first_index(); i < count; i += index_step()) {
     const index row = divided(i, p.n), n = i - row * p.n, b = divided(row, p.m), m = row - b * p.m;
@@ -206,16 +202,9 @@ extern "C" __global__ void __launch_bounds__(256)
 )cuda";
 
 static const char kConvolution[] = R"cuda(
-// Convolutions: columns for a product, or directly when they have groups. Three spatial dimensions;
-// the missing ones come first and have extent 1.
-struct Window {
-  index batch, groups, channels, filters;
-  index images[3], kernel[3], outputs[3], strides[3], dilations[3], low[3];
-  int lhs, rhs, out, bias, direction, relu;
-};
-
+// Convolutions: columns for a product, or directly when they have groups.
 // Where the tap `k` of the kernel meets the image for the output `o`; -1: in the padding.
-__device__ inline index image_of(const Window &w, index o, index k) {
+__device__ inline index image_of(const WindowArguments &w, index o, index k) {
   index place = 0, scale = 1;
   for (int d = 2; d >= 0; --d) {
     const index rows = divided(o, w.outputs[d]), taps = divided(k, w.kernel[d]);
@@ -231,7 +220,7 @@ __device__ inline index image_of(const Window &w, index o, index k) {
   return place;
 }
 // The other way round: the output that meets place `x` of the image with tap `k`; -1: none.
-__device__ inline index output_of(const Window &w, index x, index k) {
+__device__ inline index output_of(const WindowArguments &w, index x, index k) {
   index place = 0, scale = 1;
   for (int d = 2; d >= 0; --d) {
     const index rows = divided(x, w.images[d]), taps = divided(k, w.kernel[d]);
@@ -254,7 +243,7 @@ __device__ inline index volume(const index *extents) { return extents[0] * exten
 // Rows [first, ...) of the matrix whose product with the filter is the convolution: a row per output
 // (per place of the image for the input's gradient), a column per tap and channel.
 template <class T>
-__device__ inline void columns(const Window w, const T *x, T *y, const index first,
+__device__ inline void columns(const WindowArguments w, const T *x, T *y, const index first,
                                const index count) {
   const bool adjoint = w.direction == 1;
   const index depth = adjoint ? w.filters : w.channels, taps = volume(w.kernel);
@@ -269,24 +258,24 @@ __device__ inline void columns(const Window w, const T *x, T *y, const index fir
   }
 }
 extern "C" __global__ void __launch_bounds__(256)
-    mpc_columns_16(const Window w, const unsigned short *x, unsigned short *y, const index first,
+    mpc_columns_16(const WindowArguments w, const unsigned short *x, unsigned short *y, const index first,
                    const index count) {
   columns(w, x, y, first, count);
 }
 extern "C" __global__ void __launch_bounds__(256)
-    mpc_columns_32(const Window w, const unsigned *x, unsigned *y, const index first,
+    mpc_columns_32(const WindowArguments w, const unsigned *x, unsigned *y, const index first,
                    const index count) {
   columns(w, x, y, first, count);
 }
 extern "C" __global__ void __launch_bounds__(256)
-    mpc_columns_64(const Window w, const unsigned long long *x, unsigned long long *y,
+    mpc_columns_64(const WindowArguments w, const unsigned long long *x, unsigned long long *y,
                    const index first, const index count) {
   columns(w, x, y, first, count);
 }
 
 // The filter [taps, channels, filters] as [taps, filters, channels].
 template <class T>
-__device__ inline void turned(const Window w, const T *x, T *y, const index count) {
+__device__ inline void turned(const WindowArguments w, const T *x, T *y, const index count) {
   for (index i = first_index(); i < count; i += index_step()) {
     const index pair = divided(i, w.channels), c = i - pair * w.channels;
     const index k = divided(pair, w.filters), f = pair - k * w.filters;
@@ -294,16 +283,16 @@ __device__ inline void turned(const Window w, const T *x, T *y, const index coun
   }
 }
 extern "C" __global__ void __launch_bounds__(256)
-    mpc_turned_filter_16(const Window w, const unsigned short *x, unsigned short *y,
+    mpc_turned_filter_16(const WindowArguments w, const unsigned short *x, unsigned short *y,
                          const index count) {
   turned(w, x, y, count);
 }
 extern "C" __global__ void __launch_bounds__(256)
-    mpc_turned_filter_32(const Window w, const unsigned *x, unsigned *y, const index count) {
+    mpc_turned_filter_32(const WindowArguments w, const unsigned *x, unsigned *y, const index count) {
   turned(w, x, y, count);
 }
 extern "C" __global__ void __launch_bounds__(256)
-    mpc_turned_filter_64(const Window w, const unsigned long long *x, unsigned long long *y,
+    mpc_turned_filter_64(const WindowArguments w, const unsigned long long *x, unsigned long long *y,
                          const index count) {
   turned(w, x, y, count);
 }
@@ -344,7 +333,7 @@ extern "C" __global__ void __launch_bounds__(256)
 }
 
 template <class Sum>
-__device__ inline Sum convolved(const Window &w, const void *lhs, const void *rhs, index i) {
+__device__ inline Sum convolved(const WindowArguments &w, const void *lhs, const void *rhs, index i) {
   const index channels = w.channels / w.groups, filters = w.filters / w.groups;
   const index images = volume(w.images), outputs = volume(w.outputs), taps = volume(w.kernel);
   Sum sum = 0;
@@ -380,7 +369,7 @@ __device__ inline Sum convolved(const Window &w, const void *lhs, const void *rh
   return sum;
 }
 template <class Sum>
-__device__ inline void convolve(const Window &w, const void *lhs, const void *rhs, const void *bias,
+__device__ inline void convolve(const WindowArguments &w, const void *lhs, const void *rhs, const void *bias,
                                 void *out, const index count) {
   const index columns = w.direction == 1 ? w.channels : w.filters;
   for (index i = first_index(); i < count; i += index_step())
@@ -388,25 +377,40 @@ __device__ inline void convolve(const Window &w, const void *lhs, const void *rh
                 finished(convolved<Sum>(w, lhs, rhs, i), w.out, bias, w.bias, modulo(i, columns), w.relu));
 }
 extern "C" __global__ void __launch_bounds__(256)
-    mpc_convolve_f32(const Window w, const void *lhs, const void *rhs, const void *bias, void *out,
+    mpc_convolve_f32(const WindowArguments w, const void *lhs, const void *rhs, const void *bias, void *out,
                      const index count) {
   convolve<float>(w, lhs, rhs, bias, out, count);
 }
 extern "C" __global__ void __launch_bounds__(256)
-    mpc_convolve_f64(const Window w, const void *lhs, const void *rhs, const void *bias, void *out,
+    mpc_convolve_f64(const WindowArguments w, const void *lhs, const void *rhs, const void *bias, void *out,
                      const index count) {
   convolve<double>(w, lhs, rhs, bias, out, count);
 }
 )cuda";
 
-/// The same rule as Contractor::takesProduct in runtime/drivers/cuda.
-static bool isOfBlas(mpcrt::ContractOp op) {
-  Type lhs = getElementTypeOrSelf(op.getLhs()), rhs = getElementTypeOrSelf(op.getRhs());
-  Type out = getElementTypeOrSelf(op.getOut());
-  bool isPair = lhs == rhs && (lhs == out || (out.isF32() && !lhs.isF64()));
-  bool hasBias = op.getBias() && getElementTypeOrSelf(op.getBias()) != out;
-  return isa<FloatType>(lhs) && isPair && !hasBias &&
-         !(op.getAccumulate() && op.getActivation() != Activation::None);
+/// Whether a kernel may have to compute the product: cuBLASLt does not take it, and it is more than
+/// zeros. An extent that the batch decides is no multiple of anything, and not 0 in a sum.
+static bool needsKernel(mpcrt::ContractOp op) {
+  auto dtypeOf = [](Value value) {
+    return runtimeDtypeOf(getElementTypeOrSelf(value)).value_or(0);
+  };
+  auto extentOf = [](Value value, bool isLast) {
+    auto type = cast<ShapedType>(value.getType());
+    const int64_t axis = type.getRank() - (isLast ? 1 : 2);
+    return type.isDynamicDim(axis) ? 1 : type.getDimSize(axis);
+  };
+  rules::BlasProduct product;
+  product.lhs = dtypeOf(op.getLhs()), product.rhs = dtypeOf(op.getRhs());
+  product.out = dtypeOf(op.getOut());
+  product.bias = op.getBias() ? dtypeOf(op.getBias()) : product.out;
+  product.n = extentOf(op.getRhs(), !op.getTransposeRhs());
+  product.k = extentOf(op.getRhs(), op.getTransposeRhs());
+  product.transposeLhs = op.getTransposeLhs(), product.transposeRhs = op.getTransposeRhs();
+  product.accumulate = op.getAccumulate();
+  product.relu = op.getActivation() != Activation::None;
+  product.hasBias = bool(op.getBias());
+  const bool isZero = product.k == 0 && !product.hasBias;
+  return !isZero && !product.isTaken();
 }
 
 /// The kernels of kReluBits, for each dtype.
@@ -434,7 +438,7 @@ std::string mpc::getCudaLibraryKernels(ModuleOp module) {
     sums |= bool(op.getSums());
     const bool isPair = isFloat8(getElementTypeOrSelf(op.getLhs()));
     float8 |= isPair;
-    products |= !isPair && !isOfBlas(op);
+    products |= !isPair && needsKernel(op);
   });
   module.walk(
       [&](Operation *op) { attention |= isa<mpcrt::AttendOp, mpcrt::AttendGradientOp>(op); });
@@ -449,6 +453,8 @@ std::string mpc::getCudaLibraryKernels(ModuleOp module) {
     text += reluBitKernels();
   if (gelu)
     text += getCudaGeluKernels();
+  if (products || convolutions || attention || float8 || sums)
+    text += getCudaKernelArguments();
   if (sums)
     text += getCudaColumnSumKernels();
   if (products || convolutions || attention)

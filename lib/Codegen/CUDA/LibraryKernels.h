@@ -13,6 +13,9 @@ namespace mpc {
 /// for a module without library calls.
 std::string getCudaLibraryKernels(mlir::ModuleOp module);
 
+/// The structs and codes of dtypes that the kernels below take.
+std::string getCudaKernelArguments();
+
 /// Those around the products of attention, which use the ones for elements of any dtype.
 llvm::StringRef getCudaAttentionKernels();
 

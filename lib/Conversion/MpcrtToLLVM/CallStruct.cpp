@@ -51,7 +51,7 @@ public:
 
   void write(mpcrt::ContractOp op);
   void write(mpcrt::ConvolveOp op);
-  void write(mpcrt::AttendOp op);
+  void write(mpcrt::AttendOp op) { writeAttention(op); }
   void write(mpcrt::AttendGradientOp op);
   void write(mpcrt::TraceOp op);
   void write(mpcrt::AllReduceOp op) { writeReduction(op.getOut()); }
@@ -65,6 +65,7 @@ private:
     if (buffer)
       fields.set(field, emit.cast(buffer, emit.pointer()));
   }
+  template <typename Op> void writeAttention(Op op);
   void writeReduction(Value out) {
     minimum = MPC_RT_ALL_REDUCE_CALL_MINIMUM;
     set(MPC_C_FIELD(mpc_rt_all_reduce_call_t, data), out);
@@ -112,7 +113,8 @@ void CallWriter::write(mpcrt::ConvolveOp op) {
 #undef FIELD
 
 #define FIELD(name) MPC_C_FIELD(mpc_rt_attend_call_t, name)
-void CallWriter::write(mpcrt::AttendOp op) {
+/// Attention and its gradient both have these.
+template <typename Op> void CallWriter::writeAttention(Op op) {
   minimum = MPC_RT_ATTEND_CALL_MINIMUM;
   fields.set(FIELD(batch), batch);
   set(FIELD(query), op.getQuery());
@@ -125,15 +127,7 @@ void CallWriter::write(mpcrt::AttendOp op) {
 }
 
 void CallWriter::write(mpcrt::AttendGradientOp op) {
-  minimum = MPC_RT_ATTEND_CALL_MINIMUM;
-  fields.set(FIELD(batch), batch);
-  set(FIELD(query), op.getQuery());
-  set(FIELD(key), op.getKey());
-  set(FIELD(value), op.getValue());
-  set(FIELD(out), op.getOut());
-  set(FIELD(log_sums), op.getLogSums());
-  set(FIELD(mask), op.getMask());
-  set(FIELD(kept), op.getKept());
+  writeAttention(op);
   set(FIELD(cotangent), op.getCotangent());
   set(FIELD(query_gradient), op.getQueryGradient());
   set(FIELD(key_gradient), op.getKeyGradient());
@@ -155,6 +149,7 @@ Value mpc::storeCall(Emitter &emit, Block *prologue, Operation *op, Value batch,
   llvm::TypeSwitch<Operation *>(op)
       .Case<mpcrt::ContractOp, mpcrt::ConvolveOp, mpcrt::AttendOp, mpcrt::AttendGradientOp,
             mpcrt::TraceOp, mpcrt::AllReduceOp, mpcrt::WaitForRanksOp>(
-          [&](auto call) { writer.write(call); });
+          [&](auto call) { writer.write(call); })
+      .DefaultUnreachable("describeCall() refuses other ops");
   return writer.fields.store(emit, prologue, writer.minimum, /*startsWithSize=*/true);
 }

@@ -94,6 +94,8 @@ struct ConvertMpcrtToLLVMPass : mpc::impl::ConvertMpcrtToLLVMBase<ConvertMpcrtTo
                     Builder(module).getI32IntegerAttr(MPC_RT_ABI_VERSION));
     module->setAttr(mpcrt::kServicesSizeAttr,
                     Builder(module).getI64IntegerAttr(tables.servicesSize));
+    if (tables.reductions != 0)
+      module->setAttr(mpcrt::kDistributedAttr, UnitAttr::get(&getContext()));
     // The latch took the loop's annotation as a discardable attribute; LLVM IR is made of the
     // property.
     module.walk([](Operation *op) {

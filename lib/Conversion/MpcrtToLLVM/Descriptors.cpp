@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Each field is stored at its offset in the C struct.
 #include "lib/Conversion/MpcrtToLLVM/Descriptors.h"
-#include "dialects/mpc/IR/Float8.h"
 #include "lib/Conversion/MpcrtToLLVM/Emitter.h"
 #include "lib/Support/CField.h"
 #include "mpc-rt/collectives.h"
 #include "mpc/Analysis/BatchExtent.h"
+#include "mpc/Support/Dtype.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -109,20 +109,9 @@ private:
 } // namespace
 
 static int64_t dtypeOf(Value value) {
-  Type type = getElementTypeOrSelf(value.getType());
-  if (type.isF32())
-    return MPC_RT_FLOAT32;
-  if (type.isBF16())
-    return MPC_RT_BFLOAT16;
-  if (type.isInteger(8))
-    return MPC_RT_INT8;
-  if (isFloat8(type))
-    return isa<Float8E4M3FNType>(type) ? MPC_RT_FLOAT8_E4M3FN : MPC_RT_FLOAT8_E5M2;
-  if (type.isInteger(32))
-    return MPC_RT_INT32;
-  if (type.isInteger(64))
-    return MPC_RT_INT64;
-  return type.isF16() ? MPC_RT_FLOAT16 : MPC_RT_FLOAT64;
+  const std::optional<mpc_rt_dtype_t> code = runtimeDtypeOf(getElementTypeOrSelf(value));
+  assert(code && "verifiers of mpcrt ops allow types of the runtime alone");
+  return int64_t(*code);
 }
 
 static int64_t codeOf(Activation activation) {
@@ -366,5 +355,7 @@ int64_t mpc::serviceOf(Operation *op) {
       .Case([](mpcrt::TraceOp) { return offsetof(mpc_rt_services_t, trace); })
       .Case([](mpcrt::AllReduceOp) { return offsetof(mpc_rt_services_t, all_reduce); })
       .Case([](mpcrt::WaitForRanksOp) { return offsetof(mpc_rt_services_t, wait_for_ranks); })
-      .Default([](Operation *) { return offsetof(mpc_rt_services_t, attend); });
+      .Case<mpcrt::AttendOp, mpcrt::AttendGradientOp>(
+          [](auto) { return offsetof(mpc_rt_services_t, attend); })
+      .DefaultUnreachable("describeCall() refuses other ops");
 }

@@ -31,17 +31,12 @@ void HostFunction::createFunction() {
 
 /// The prologue reads the call; the body is spliced behind it at the end.
 void HostFunction::readCall() {
+  runtime.read(prologue, call, entry.getLoc());
   Emitter emit{OpBuilder::atBlockEnd(prologue), entry.getLoc()};
   Type ptr = emit.pointer();
-  services = emit.load(call, offsetof(mpc_rt_call_t, services), ptr);
-  context = emit.load(call, offsetof(mpc_rt_call_t, context), ptr);
-  kernels = emit.load(call, offsetof(mpc_rt_call_t, kernels), ptr);
   inputArray = emit.load(call, offsetof(mpc_rt_call_t, inputs), ptr);
   outputArray = emit.load(call, offsetof(mpc_rt_call_t, outputs), ptr);
   variableArray = emit.load(call, offsetof(mpc_rt_call_t, variables), ptr);
-  status =
-      LLVM::AllocaOp::create(emit.builder, emit.loc, ptr, emit.builder.getI32Type(), emit.i64(1));
-  LLVM::StoreOp::create(emit.builder, emit.loc, emit.i32(0), status);
 }
 
 /// The prologue reads one value for each argument of the entry.

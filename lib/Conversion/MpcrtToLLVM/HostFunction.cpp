@@ -45,35 +45,6 @@ DictionaryAttr HostFunction::describe() {
        builder.getNamedAttr("variables_read", builder.getArrayAttr(read))});
 }
 
-/// Calls service(context, arguments...), which returns a status.
-void HostFunction::callService(Emitter &emit, int64_t service, ArrayRef<Value> arguments) {
-  Type i32 = emit.builder.getI32Type();
-  SmallVector<Value> operands{readService(emit, service), context};
-  operands.append(arguments.begin(), arguments.end());
-  SmallVector<Type> types(ValueRange(operands).drop_front().getTypes());
-  auto type = LLVM::LLVMFunctionType::get(i32, types);
-  Value code = LLVM::CallOp::create(emit.builder, emit.loc, type, operands).getResult();
-  // The first failure counts; whoever comes to the end of the enclosing step returns it.
-  Value before = LLVM::LoadOp::create(emit.builder, emit.loc, i32, status);
-  Value isFirst =
-      LLVM::ICmpOp::create(emit.builder, emit.loc, LLVM::ICmpPredicate::eq, before, emit.i32(0));
-  Value now = LLVM::SelectOp::create(emit.builder, emit.loc, isFirst, code, before);
-  LLVM::StoreOp::create(emit.builder, emit.loc, now, status);
-}
-
-Value HostFunction::readService(Emitter &emit, int64_t service) {
-  tables.servicesSize = std::max<int64_t>(tables.servicesSize, service + sizeof(void *));
-  return emit.load(services, service, emit.pointer());
-}
-
-void HostFunction::callWithoutStatus(Emitter &emit, int64_t service, ArrayRef<Value> arguments) {
-  SmallVector<Value> operands{readService(emit, service), context};
-  operands.append(arguments.begin(), arguments.end());
-  SmallVector<Type> types(ValueRange(operands).drop_front().getTypes());
-  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(entry.getContext()), types);
-  LLVM::CallOp::create(emit.builder, emit.loc, type, operands);
-}
-
 LogicalResult HostFunction::callLibrary(Operation *before, Operation *op, Value kernel) {
   const bool hasRhs = isa<mpcrt::LibraryCallOpInterface>(op);
   auto table = describeCall(op, hasRhs ? rhsVariables.lookup(op) : -1, tables);
@@ -82,7 +53,7 @@ LogicalResult HostFunction::callLibrary(Operation *before, Operation *op, Value 
   table->getDefiningOp()->moveBefore(before);
   Emitter emit{OpBuilder(before), op->getLoc()};
   Value batch = emit.cast(getBatchArgument(entry), emit.builder.getI64Type());
-  callService(emit, serviceOf(op), {*table, storeCall(emit, prologue, op, batch, kernel)});
+  runtime.callService(emit, serviceOf(op), {*table, storeCall(emit, prologue, op, batch, kernel)});
   return success();
 }
 
@@ -104,8 +75,8 @@ LogicalResult HostFunction::lowerRows(mpcrt::ParallelRowsOp op) {
   Type ptr = emit.pointer(), i64 = emit.builder.getI64Type();
   SmallVector<mpcrt::ContractOp> products;
   op.walk([&](mpcrt::ContractOp contract) { products.push_back(contract); });
-  Value array =
-      allocateSlots(emit, std::max<size_t>(1, products.size()) * sizeof(mpc_rt_rows_product_t));
+  Value array = runtime.allocateSlots(emit, std::max<size_t>(1, products.size()) *
+                                                sizeof(mpc_rt_rows_product_t));
   for (auto [i, contract] : llvm::enumerate(products)) {
     auto table = describeCall(contract, rhsVariables.lookup(contract), tables);
     if (failed(table))
@@ -125,19 +96,19 @@ LogicalResult HostFunction::lowerRows(mpcrt::ParallelRowsOp op) {
   auto function = outlineBody(op, name);
   if (failed(function) || failed(HostFunction(*function, tables, Kind::rows, count).run()))
     return failure();
-  callService(emit, offsetof(mpc_rt_services_t, parallel_rows),
-              {call, LLVM::AddressOfOp::create(emit.builder, loc, ptr, name),
-               emit.cast(op.getCount(), i64), array, emit.i32(products.size()),
-               emit.cast(getBatchArgument(entry), i64)});
+  runtime.callService(emit, offsetof(mpc_rt_services_t, parallel_rows),
+                      {call, LLVM::AddressOfOp::create(emit.builder, loc, ptr, name),
+                       emit.cast(op.getCount(), i64), array, emit.i32(products.size()),
+                       emit.cast(getBatchArgument(entry), i64)});
   op.erase();
   return success();
 }
 
 LogicalResult HostFunction::lowerContractOfRows(mpcrt::ContractOp op) {
   Emitter emit{OpBuilder(op), op.getLoc()};
-  callService(emit, offsetof(mpc_rt_services_t, contract_rows),
-              {emit.i32(productRank++), pointerTo(emit, op.getLhs()), pointerTo(emit, op.getOut()),
-               begin, end});
+  runtime.callService(emit, offsetof(mpc_rt_services_t, contract_rows),
+                      {emit.i32(productRank++), pointerTo(emit, op.getLhs()),
+                       pointerTo(emit, op.getOut()), begin, end});
   op.erase();
   return success();
 }
@@ -155,9 +126,9 @@ LogicalResult HostFunction::lowerLaunchOfRows(mpcrt::LaunchOp op) {
   auto firstOf = [&](Value row) -> Value {
     return LLVM::MulOp::create(emit.builder, emit.loc, row, perRow);
   };
-  Value array = argumentsOf(op, emit), kernel = kernelOf(op, emit);
-  callWithoutStatus(emit, offsetof(mpc_rt_services_t, launch_rows),
-                    {kernel, array, firstOf(begin), firstOf(end), emit.i64(op.getGrain())});
+  Value array = runtime.argumentsOf(op, emit), kernel = runtime.kernelOf(op, emit);
+  runtime.callWithoutStatus(emit, offsetof(mpc_rt_services_t, launch_rows),
+                            {kernel, array, firstOf(begin), firstOf(end), emit.i64(op.getGrain())});
   op.erase();
   return success();
 }
@@ -174,9 +145,9 @@ FailureOr<Value> HostFunction::prepare() {
   Emitter emit{OpBuilder::atBlockEnd(prologue), op.getLoc()};
   Type ptr = emit.pointer();
   Value slot = LLVM::AllocaOp::create(emit.builder, emit.loc, ptr, ptr, emit.i64(1));
-  callService(emit, offsetof(mpc_rt_services_t, prepare),
-              {call, LLVM::AddressOfOp::create(emit.builder, emit.loc, ptr, name),
-               emit.i64(static_cast<int64_t>(op.getBytes())), slot});
+  runtime.callService(emit, offsetof(mpc_rt_services_t, prepare),
+                      {call, LLVM::AddressOfOp::create(emit.builder, emit.loc, ptr, name),
+                       emit.i64(static_cast<int64_t>(op.getBytes())), slot});
   return LLVM::LoadOp::create(emit.builder, emit.loc, ptr, slot).getResult();
 }
 
@@ -263,7 +234,7 @@ LogicalResult HostFunction::run() {
   // After a failure, too: the calls that were lowered use what the prologue has read.
   takeBody(*arguments);
   if (failed(lowered) || kind != Kind::entry || !cutIntoStages(markers))
-    returnFailures(function, status, markers);
+    returnFailures(function, runtime.getStatus(), markers);
   return lowered;
 }
 

@@ -9,6 +9,7 @@
 #include "lib/Conversion/MpcrtToLLVM/Emitter.h"
 #include "lib/Conversion/MpcrtToLLVM/Lowering.h"
 #include "lib/Conversion/MpcrtToLLVM/RhsVariables.h"
+#include "lib/Conversion/MpcrtToLLVM/RuntimeCalls.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mpc/Analysis/BatchExtent.h"
 
@@ -21,7 +22,8 @@ public:
   enum class Kind { entry, rows, preparation };
   HostFunction(mlir::func::FuncOp entry, TablePositions &tables, Kind kind = Kind::entry,
                std::optional<BatchExtent> rows = std::nullopt)
-      : entry(entry), tables(tables), kind(kind), rhsVariables(entry, tables), rows(rows) {}
+      : entry(entry), tables(tables), kind(kind), runtime(tables), rhsVariables(entry, tables),
+        rows(rows) {}
   mlir::LogicalResult run();
 
 private:
@@ -52,23 +54,14 @@ private:
   mlir::LogicalResult lowerLaunchOfRows(mpcrt::LaunchOp op);
   mlir::LogicalResult lowerInterleave(mpcrt::InterleaveOp op);
   mlir::LogicalResult lowerLaunchAll(mpcrt::LaunchAllOp op);
-  mlir::Value allocateSlots(Emitter &emit, size_t bytes);
-  mlir::Value argumentsOf(mpcrt::LaunchOp op, Emitter &emit);
-  mlir::Value kernelOf(mpcrt::LaunchOp op, Emitter &emit);
-  void callService(Emitter &emit, int64_t service, llvm::ArrayRef<mlir::Value> arguments);
-  /// The address of a service that is `service` bytes into mpc_rt_services_t.
-  mlir::Value readService(Emitter &emit, int64_t service);
-  void callWithoutStatus(Emitter &emit, int64_t service, llvm::ArrayRef<mlir::Value> arguments);
   mlir::LogicalResult lowerCopy(mlir::memref::CopyOp op);
-  mlir::Value pointerTo(Emitter &emit, mlir::Value buffer) {
-    return emit.cast(buffer, emit.pointer());
-  }
 
   mlir::func::FuncOp entry;
   TablePositions &tables;
   Kind kind;
   mlir::LLVM::LLVMFuncOp function; // in place of the entry
-  mlir::Value call, services, context, kernels, status;
+  RuntimeCalls runtime;
+  mlir::Value call;
   mlir::Value inputArray, outputArray, variableArray; // of the call
   unsigned inputIndex = 0, outputIndex = 0;           // of the next arguments in these
   // Asked of the ops as they were before the first rewrite.

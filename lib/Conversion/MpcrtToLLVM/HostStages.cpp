@@ -141,6 +141,7 @@ Value StageCutter::move(ArrayRef<Operation *> steps, LLVM::LLVMFuncOp function) 
 }
 
 bool HostFunction::cutIntoStages(ArrayRef<Operation *> markers) {
+  const Value status = runtime.getStatus();
   StageCutter cutter(call, status, markers);
   auto stages = cutter.divide();
   if (stages.size() < 2)

@@ -179,7 +179,7 @@ static Value applyActivationLayer(LayerBuilder &b, llvm::StringRef key,
     b.fail();
     return {};
   }
-  if (!b.computesAs(*layer))
+  if (!b.policies.computeAlike(b.layer, *layer, b.path))
     return b.error("the " + layer->className + " in '" + key +
                    "' has another dtype policy than the layer; give both the same, or use it after "
                    "this one instead");

@@ -218,16 +218,20 @@ bool GraphImporter::emitLayer(const LayerConfig &layer, const Node *node, llvm::
                           : lb.make<InTrainingOp>(value, variable));
   YieldOp::create(lb.builder, loc, results);
   PrecisionAttr precision;
-  if (lb.ignoresPolicy) {
+  if (lb.precision().ignoresPolicy) {
     policy = {};
     precision = makePrecision(forward.builder.getF32Type(), "layer");
   }
-  LayerOp op = LayerOp::create(forward.builder, loc, mlir::ValueRange(results).getTypes(), path,
-                               layer.className, inputs, lb.variables, policy, precision,
-                               /*autocast=*/lb.autocast != LayerBuilder::Autocast::KeepsTypes,
-                               lb.autocast == LayerBuilder::Autocast::CastsIntegers);
-  if (!lb.refusals.empty())
-    op->setAttr(MpcDialect::kRefusesAttr, lb.refusals.getDictionary(forward.builder.getContext()));
+  LayerOp op =
+      LayerOp::create(forward.builder, loc, mlir::ValueRange(results).getTypes(), path,
+                      layer.className, inputs, lb.variables, policy, precision,
+                      /*autocast=*/lb.precision().autocast != PrecisionWishes::Autocast::KeepsTypes,
+                      lb.precision().autocast == PrecisionWishes::Autocast::CastsIntegers);
+  mlir::NamedAttrList refusals;
+  for (const auto &[elementType, reason] : lb.precision().refusals)
+    refusals.set(elementType, forward.builder.getStringAttr(reason));
+  if (!refusals.empty())
+    op->setAttr(MpcDialect::kRefusesAttr, refusals.getDictionary(forward.builder.getContext()));
   op.getBody().push_back(block.release());
   policies.markQuantization(op, layer, path, lb.quantization);
   for (const auto &[position, i] : llvm::enumerate(computed))

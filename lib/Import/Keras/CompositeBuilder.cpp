@@ -90,7 +90,7 @@ llvm::SmallVector<Value> CompositeBuilder::call(const LayerConfig &layer, llvm::
       argument.constant = given.literal;
     }
   }
-  if (!importer.importCall(layer, &node, path, own.isTrainable(), values, outputs)) {
+  if (!importer.importCall(layer, &node, path, own.trainable, values, outputs)) {
     own.fail();
     return {};
   }
@@ -126,7 +126,7 @@ Value CompositeBuilder::callPart(Part part, Value input, llvm::StringRef keyword
 Value CompositeBuilder::computeUnderPolicy(llvm::ArrayRef<Value> inputs,
                                            llvm::function_ref<Value(LayerBuilder &)> compute) {
   llvm::SmallVector<Value> outputs;
-  if (!importer.emitLayer(own.layer, nullptr, own.path, own.isTrainable(), inputs, outputs, compute,
+  if (!importer.emitLayer(own.layer, nullptr, own.path, own.trainable, inputs, outputs, compute,
                           /*passesMasksOn=*/false)) {
     own.fail();
     return {};

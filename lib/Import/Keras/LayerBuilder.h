@@ -5,17 +5,15 @@
 #ifndef MPC_LIB_IMPORT_KERAS_LAYERBUILDER_H
 #define MPC_LIB_IMPORT_KERAS_LAYERBUILDER_H
 
-#include "lib/Import/Common/ValueBuilder.h"
-#include "lib/Import/Keras/Quantization/Quantization.h"
+#include "lib/Import/Keras/CallReader.h"
+#include "lib/Import/Keras/LayerPolicies.h"
 #include "lib/Import/Keras/VariableRequest.h"
-#include "mpc-rt/dtype.h"
-#include "mpc/Import/Keras/Config.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/Twine.h"
 
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -27,7 +25,20 @@ namespace mpc::keras {
 
 class GraphImporter;
 
-class LayerBuilder : public ValueBuilder {
+/// A layer's requests to its policy.
+struct PrecisionWishes {
+  /// `CastsIntegers`: integer inputs too become the compute dtype. `KeepsTypes`: floating inputs
+  /// and variables keep their dtypes (`Layer.autocast = False`).
+  enum class Autocast { Usual, CastsIntegers, KeepsTypes };
+  Autocast autocast = Autocast::Usual;
+  /// The layer computes in float32 whatever its policy says.
+  bool ignoresPolicy = false;
+  /// The element types ("bf16") that no policy may have for compute dtype; each reason goes on
+  /// after "computes in bfloat16, ".
+  std::map<std::string, std::string> refusals;
+};
+
+class LayerBuilder : public CallReader {
 public:
   /// `outer`: the values of @forward that the body's arguments stand for.
   LayerBuilder(GraphImporter &importer, const LayerConfig &layer, const Node *call,
@@ -40,37 +51,16 @@ public:
   LayerBuilder(LayerBuilder &parent, const LayerConfig &layer, llvm::StringRef scope,
                llvm::StringRef group, llvm::ArrayRef<mlir::Value> inputs);
 
-  const LayerConfig &layer;
   const std::string path; ///< containers and name: "encoder/d0"
-
-  // ---- Inputs ---------------------------------------------------------------------------------
-
-  /// The tensors of the positional arguments; when there are none, those of all keywords. Those
-  /// before the mask, where getMask has found one among them.
-  llvm::ArrayRef<mlir::Value> getInputs() const;
-  /// The tensors that the call passes as argument `position` (counted from 0) or by the keyword
-  /// `name`, in the order in which Keras flattens them; none when it passes null or nothing. A
-  /// tensor that is passed as an argument which nobody asks for is an error.
-  llvm::ArrayRef<mlir::Value> getArgument(unsigned position, llvm::StringRef name);
-  /// The same argument as a list, null where it holds None.
-  llvm::SmallVector<mlir::Value> getArgumentSlots(unsigned position, llvm::StringRef name);
-  /// The same argument when it is a literal (not null) or a `__tensor__`, `__slice__`, … object.
-  const llvm::json::Value *getLiteral(unsigned position, llvm::StringRef name) const;
-  /// The same argument as a truth value; an error when it is none, nor a number, which Python takes
-  /// for one.
-  bool getCallFlag(unsigned position, llvm::StringRef name, bool otherwise);
-  /// The only input; an error (and null) when there are more or none.
-  mlir::Value getInput();
-  /// The only input as a floating tensor. `castIntegers`: integers become floating, as Keras's
-  /// promotion makes them where they meet the layer's variables; else they are an error.
-  mlir::Value getFloatInput(bool castIntegers = false);
+  LayerPolicies &policies;
+  const bool trainable; ///< with all that contains the layer
 
   // ---- Masks: i1 tensors, true where an element counts ---------------------------------------
 
   /// What Keras gives to the layer's argument `mask`: the explicit one (`position` where it may be
   /// positional), else the implicit mask of the only tensor argument (keras/src/layers/layer.py,
   /// __call__ step 6). Null without.
-  mlir::Value getMask(unsigned position = UINT_MAX);
+  mlir::Value getMask(unsigned position = kKeywordOnly);
   /// The implicit mask of an input; null when it has none.
   mlir::Value getMaskOf(mlir::Value input);
   /// For a layer inside another one: the mask that the outer layer hands to it.
@@ -79,16 +69,6 @@ public:
   void setMask(unsigned output, mlir::Value mask) { outputMasks[output] = mask; }
   /// What setMask gave to the first output; null where it gave none.
   mlir::Value getOutputMask() const { return outputMasks.lookup(0); }
-
-  // ---- Config: a missing or null key gives the default, another kind is an error -------------
-
-  double getNumber(llvm::StringRef key, double otherwise);
-  std::optional<double> getOptionalNumber(llvm::StringRef key);
-  int64_t getInteger(llvm::StringRef key, int64_t otherwise);
-  bool getFlag(llvm::StringRef key, bool otherwise);
-  std::string getString(llvm::StringRef key, llvm::StringRef otherwise);
-  /// A list of integers; null elements become `nullValue`. Nothing when the key is missing or null.
-  std::optional<llvm::SmallVector<int64_t>> getIntegers(llvm::StringRef key, int64_t nullValue);
 
   // ---- Variables and state --------------------------------------------------------------------
 
@@ -102,8 +82,6 @@ public:
   /// Ends a scan in the body (ScanBuilder::finish) whose steps the layer inside computed: variables
   /// that a step renewed are carried from step to step, and random ops take other numbers in each.
   ScanOp finishSteps(ScanBuilder &scan, llvm::ArrayRef<mlir::Value> outputs);
-  /// Whether the layer and all that contains it may be trained.
-  bool isTrainable() const { return trainable; }
   /// Numbers whose whole parts name places in [0, limit): where they come from a model input,
   /// callers' values are checked, and this is true.
   bool limitIndices(mlir::Value indices, int64_t limit);
@@ -114,19 +92,10 @@ public:
   /// What the layer does in training is not supported: models with it only predict. `what` goes
   /// into the message, by default the class.
   void setInferenceOnly(llvm::StringRef what = "");
-  /// `CastsIntegers`: integer inputs too become the compute dtype. `KeepsTypes`: floating inputs
-  /// and variables keep their dtypes (`Layer.autocast = False`).
-  enum class Autocast { Usual, CastsIntegers, KeepsTypes };
-  void setAutocast(Autocast wanted) { root.autocast = wanted; }
-  /// The layer computes in float32 whatever its policy says.
-  void setIgnoresPolicy() { root.ignoresPolicy = true; }
+  /// The layer's requests to its policy, which its op carries.
+  PrecisionWishes &precision() { return root.wishes; }
   /// What the layer wrote beside the weights; null where it wrote nothing.
   const std::string *findVocabulary() const;
-  /// No policy may have this element type ("bf16") for compute dtype; `reason` goes on after
-  /// "computes in bfloat16, ".
-  void refuseCompute(llvm::StringRef elementType, const llvm::Twine &reason) {
-    root.refusals.set(elementType, builder.getStringAttr(reason));
-  }
 
   /// An output after the first, which the import function returns.
   void addOutput(mlir::Value output) { laterOutputs.push_back(output); }
@@ -134,17 +103,9 @@ public:
   /// The layer that the config stores under `key` (index: element of a list); null after an error.
   const LayerConfig *getChild(llvm::StringRef key, std::optional<unsigned> index = std::nullopt);
 
-  /// The name of a layer's dtype policy as its config says it; null for the default.
-  mlir::StringAttr getPolicyOf(const LayerConfig &other);
-
-  /// Whether a layer in this one's config has a policy of the same compute dtype.
-  bool computesAs(const LayerConfig &other);
-
   /// How the layer quantizes; none after an error. A layer class that has quantized forms asks
   /// this, with their modes.
   Quantization getQuantization(llvm::ArrayRef<QuantizationMode> forms);
-  /// The dtype that its policy stores floating variables in.
-  mpc_rt_dtype_t getVariableDType();
 
   /// Reports "FILE:path: message" and returns null.
   mlir::Value error(const llvm::Twine &message) override;
@@ -157,17 +118,10 @@ private:
   mlir::Value bindOperand(mlir::Value outer);
   /// The value of @forward that an argument of the body stands for.
   mlir::Value getOperandOf(mlir::Value argument) const;
-  void reportUnreadArguments();
-  const Argument *findArgument(unsigned position, llvm::StringRef name) const;
 
   GraphImporter &importer;
-  LayerBuilder &root;     ///< of the layer whose body this is
-  const Node *const call; ///< null in a Sequential model: one tensor, no more
-  const bool trainable;
+  LayerBuilder &root; ///< of the layer whose body this is
   mlir::Block &body;
-  llvm::SmallVector<mlir::Value> inputs; ///< block arguments, keywords' after the others
-  mutable llvm::SmallPtrSet<const Argument *, 4> readArguments;
-  const Argument *maskArgument = nullptr;   ///< the explicit one, once getMask was asked
   llvm::SmallVector<mlir::Value> variables; ///< values outside the body
   llvm::SmallVector<mlir::Value> outer;     ///< the values of @forward that `inputs` stand for
   llvm::SmallVector<mlir::Value> laterOutputs;
@@ -175,10 +129,8 @@ private:
   std::string scope, group; ///< of variables; group: below that of the layer
   mlir::Value given;        ///< see giveMask
   llvm::MapVector<mlir::Value, mlir::Value> updates; ///< variable in the body to new value
-  Autocast autocast = Autocast::Usual;
-  bool ignoresPolicy = false;
-  mlir::NamedAttrList refusals; ///< of MpcDialect::kRefusesAttr
-  std::string quantization;     ///< the mode that the body has; empty: none
+  PrecisionWishes wishes;
+  std::string quantization; ///< the mode that the body has; empty: none
   bool failed = false;
 };
 

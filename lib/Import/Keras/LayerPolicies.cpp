@@ -5,6 +5,7 @@
 
 #include "mpc/Policy/DTypePolicyMap.h"
 
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
 
 namespace mpc::keras {
@@ -77,6 +78,14 @@ const DTypePolicy &LayerPolicies::getDecided(const LayerConfig &layer, llvm::Str
 
 static std::string describe(const DTypePolicy &policy) {
   return "the policy '" + policy.getName().str() + "'";
+}
+
+mpc_rt_dtype_t LayerPolicies::getVariableDType(const LayerConfig &layer, llvm::StringRef path) {
+  return llvm::StringSwitch<mpc_rt_dtype_t>(getDecided(layer, path).getVariableDType())
+      .Case("float16", MPC_RT_FLOAT16)
+      .Case("bfloat16", MPC_RT_BFLOAT16)
+      .Case("float64", MPC_RT_FLOAT64)
+      .Default(MPC_RT_FLOAT32);
 }
 
 std::optional<Quantization>

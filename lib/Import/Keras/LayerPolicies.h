@@ -7,6 +7,7 @@
 #include "dialects/mpc/IR/Mpc.h"
 #include "lib/Import/Keras/ImportReport.h"
 #include "lib/Import/Keras/Quantization/Quantization.h"
+#include "mpc-rt/dtype.h"
 #include "mpc/Policy/PolicySource.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -27,6 +28,12 @@ public:
   void setName(const LayerConfig &layer, mlir::StringAttr policy) { names[&layer] = policy; }
   /// The policy that a layer of this path has: the option's, else the file's.
   const DTypePolicy &getDecided(const LayerConfig &layer, llvm::StringRef path);
+  /// Whether both layers of one path compute in the same dtype.
+  bool computeAlike(const LayerConfig &layer, const LayerConfig &other, llvm::StringRef path) {
+    return getDecided(layer, path).getComputeDType() == getDecided(other, path).getComputeDType();
+  }
+  /// The dtype that the layer's policy stores floating variables in.
+  mpc_rt_dtype_t getVariableDType(const LayerConfig &layer, llvm::StringRef path);
   /// Nothing after an error. `forms`: the modes that the layer's class has; `isWhole`: the layer
   /// has an mpc.layer of its own.
   std::optional<Quantization> decideQuantization(const LayerConfig &layer, llvm::StringRef path,

@@ -2,6 +2,7 @@
 // JSON in Python's dialect. llvm::json recurses and keeps some 60 bytes per value, so depth and
 // count are bounded by a scan before it runs; the same scan replaces the literals that only Python
 // writes.
+#include "lib/Support/JsonScanner.h"
 #include "mpc/Import/Keras/Config.h"
 #include "mpc/Import/Keras/InputError.h"
 
@@ -16,18 +17,6 @@ struct Literal {
 // 1e999 is read as infinity; NaN has no numeric spelling that llvm::json reads.
 constexpr Literal kLiterals[] = {
     {"-Infinity", "-1e999"}, {"Infinity", "1e999"}, {"NaN", "\"NaN\""}};
-
-/// Skips a string literal that starts at `text[0] == '"'`; returns its length with both quotes, or
-/// the length of the rest when it does not end.
-size_t stringLength(llvm::StringRef text) {
-  for (size_t index = 1; index < text.size(); ++index) {
-    if (text[index] == '\\')
-      ++index;
-    else if (text[index] == '"')
-      return index + 1;
-  }
-  return text.size();
-}
 
 /// A string literal with UTF-8 in the place of escaped pairs of surrogates, in which Python writes
 /// what lies beyond U+FFFF: llvm::json decodes them to other code points from U+20000 on.
@@ -74,7 +63,7 @@ llvm::Expected<llvm::json::Value> parsePythonJson(llvm::StringRef text, llvm::St
     size_t length = 1;
     llvm::StringRef replacement;
     if (first == '"') {
-      length = stringLength(text);
+      length = std::min(JsonScanner(text).endOfString(0), text.size());
     } else if (first == '{' || first == '[') {
       ++values;
       if (++depth > limits.maxDepth)

@@ -1,36 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The CPU driver: a thread team, and what contracts, convolves and attends on it.
-#include "runtime/base/fork_watch.h"
-#include "runtime/drivers/cpu/attend/attender.h"
-#include "runtime/drivers/cpu/contract/contractor.h"
-#include "runtime/drivers/cpu/convolve/convolver.h"
+#include "runtime/drivers/cpu/cpu_kernels.h"
 #include "runtime/drivers/driver.h"
 #include "runtime/threads/thread_team.h"
 
 #include <algorithm>
 #include <atomic>
-#include <optional>
 
 namespace mpc::rt {
 namespace {
 
 class CpuDriver final : public Driver {
 public:
-  explicit CpuDriver(const DriverOptions &options) : isa(options.isa), team(options.threads) {
-    makeKernels();
-  }
+  explicit CpuDriver(const DriverOptions &options)
+      : team(options.threads), cpuKernels(team, options.isa) {}
 
   const char *name() const noexcept override { return "cpu"; }
   bool computes() const noexcept override { return true; }
   unsigned threads() const noexcept override { return team.threads(); }
-  bool allocate(uint64_t bytes, Buffer &buffer) noexcept override { return buffer.allocate(bytes); }
 
   mpc_rt_status_t begin(WeightUse use) override {
-    followFork();
+    cpuKernels.followFork();
     weightUse = use;
-    contractor->setWeightsConstant(use == WeightUse::constant);
-    convolver->setWeightsConstant(use == WeightUse::constant);
+    cpuKernels.setWeightsConstant(use == WeightUse::constant);
     team.begin();
     return MPC_RT_OK;
   }
@@ -77,7 +70,8 @@ public:
     constexpr int64_t fewestRows = 8, largeProducts = 1 << 21;
     const bool isShared = team.threads() == 1 || loop.count > fewestRows;
     if (ThreadTeam::insideRegion() ||
-        !contractor->prepareRows(loop, isShared ? INT64_MAX : largeProducts, /*packs=*/!reserves))
+        !cpuKernels.contractor->prepareRows(loop, isShared ? INT64_MAX : largeProducts,
+                                            /*packs=*/!reserves))
       return Driver::runRows(loop);
     if (reserves)
       return MPC_RT_OK;
@@ -103,28 +97,29 @@ public:
                                int64_t end) override {
     const mpc_rt_rows_product_t &own = rowLoop->products[product];
     if (splitsRows) {
-      contractor->contractRows(product, lhs, out, begin, end);
+      cpuKernels.contractor->contractRows(product, lhs, out, begin, end);
       return MPC_RT_OK;
     }
     const mpc_rt_contract_call_t call = contractCall(lhs, own.rhs, own.bias, out, rowLoop->batch);
     Contraction shape;
     if (auto status = resolveContraction(*own.descriptor, call, shape))
       return status;
-    return reserves ? contractor->reserveFor(*own.descriptor, shape, call, /*byRows=*/true)
-                    : contractor->contract(*own.descriptor, shape, call, /*byRows=*/true);
+    return reserves
+               ? cpuKernels.contractor->reserveFor(*own.descriptor, shape, call, /*byRows=*/true)
+               : cpuKernels.contractor->contract(*own.descriptor, shape, call, /*byRows=*/true);
   }
 
   mpc_rt_status_t contractMaster(const mpc_rt_contract_t &descriptor,
                                  const mpc_rt_contract_call_t &call, bool &done) override {
-    return contractor->contractMaster(descriptor, call, done);
+    return cpuKernels.contractor->contractMaster(descriptor, call, done);
   }
 
   mpc_rt_status_t convolve(const mpc_rt_convolution_t &descriptor,
                            const mpc_rt_convolve_call_t &call) override {
-    return reserves ? convolver->reserveFor(descriptor, call.lhs, call.rhs, call.bias, call.out,
-                                            call.batch)
-                    : convolver->convolve(descriptor, call.lhs, call.rhs, call.bias, call.out,
-                                          call.batch);
+    return reserves ? cpuKernels.convolver->reserveFor(descriptor, call.lhs, call.rhs, call.bias,
+                                                       call.out, call.batch)
+                    : cpuKernels.convolver->convolve(descriptor, call.lhs, call.rhs, call.bias,
+                                                     call.out, call.batch);
   }
   // Micro-kernels compute attention, or loops where there are none.
   mpc_rt_status_t attend(const mpc_rt_attention_t &descriptor,
@@ -132,20 +127,20 @@ public:
     Attention shape;
     if (auto status = resolveAttention(descriptor, call, shape))
       return status;
-    const char *kernel = attender->kernelOf(shape);
-    log.note(descriptor.id, call.batch, descriptor.layer, shape, shape.isGradient,
-             kernel ? kernel : "loop", attender->reasonOf(shape));
+    const char *kernel = cpuKernels.attender->kernelOf(shape);
+    cpuKernels.log.note(descriptor.id, call.batch, descriptor.layer, shape, shape.isGradient,
+                        kernel ? kernel : "loop", cpuKernels.attender->reasonOf(shape));
     if (reserves) {
       if (kernel)
-        attender->reserveFor(shape, shape.isGradient);
+        cpuKernels.attender->reserveFor(shape, shape.isGradient);
       return MPC_RT_OK;
     }
     if (!kernel)
       return Driver::attend(descriptor, call);
     if (shape.isGradient)
-      attender->attendGradient(shape, gradientOperandsOf(descriptor, call));
+      cpuKernels.attender->attendGradient(shape, gradientOperandsOf(descriptor, call));
     else
-      attender->attend(shape, operandsOf(descriptor, call));
+      cpuKernels.attender->attend(shape, operandsOf(descriptor, call));
     return MPC_RT_OK;
   }
 
@@ -154,79 +149,23 @@ public:
     return true;
   }
 
-  void tune() noexcept override {
-    choices.startMeasuring();
-    forgetPlans();
-  }
-  std::string kernelChoices() const override { return choices.text(); }
-  mpc_rt_status_t setKernelChoices(const char *text) override {
-    KernelChoices wanted = choices;
-    if (!wanted.parse(text))
-      return fail(MPC_RT_INVALID_ARGUMENT,
-                  "choices of kernels: expected lines of [convolution] ID BATCH kept|changing "
-                  "KERNEL, as mpc_rt_context_kernel_choices gives");
-    for (auto &[product, kernel] : wanted.all()) {
-      const bool has = product.operation == KernelChoices::Operation::convolution
-                           ? convolver->hasKernel(kernel)
-                           : contractor->hasKernel(kernel);
-      if (kernel != libraryKernel && !has)
-        return fail(MPC_RT_UNAVAILABLE,
-                    "choices of kernels: '%s' does not run on this CPU; measure here again",
-                    kernel.c_str());
-    }
-    choices = std::move(wanted);
-    forgetPlans();
-    return MPC_RT_OK;
-  }
-  void recordKernels() noexcept override { log.start(); }
-  std::string usedKernels() const override { return log.text(); }
-
-  void variablesChanged() noexcept override {
-    contractor->forgetWeights();
-    convolver->forgetWeights();
-  }
-  uint64_t libraryBytes() const noexcept override {
-    return contractor->bytes() + convolver->bytes() + attender->bytes();
-  }
+  KernelSelection &kernels() noexcept override { return cpuKernels; }
+  void variablesChanged() noexcept override { cpuKernels.forgetWeights(); }
+  uint64_t libraryBytes() const noexcept override { return cpuKernels.bytes(); }
 
 protected:
   mpc_rt_status_t multiply(const mpc_rt_contract_t &descriptor, const Contraction &shape,
                            const mpc_rt_contract_call_t &call) override {
-    return reserves ? contractor->reserveFor(descriptor, shape, call)
-                    : contractor->contract(descriptor, shape, call);
+    return reserves ? cpuKernels.contractor->reserveFor(descriptor, shape, call)
+                    : cpuKernels.contractor->contract(descriptor, shape, call);
   }
   bool takes(const Contraction &shape, const mpc_rt_contract_call_t &call) const override {
     return Contractor::takes(shape, call);
   }
 
 private:
-  void makeKernels() {
-    contractor.emplace(team, isa, choices, log);
-    convolver.emplace(team, isa, choices, log);
-    attender.emplace(team, isa, onednn::hasNativeBFloat16());
-    forks = forksSeen();
-    isForkedThread = cameOutOfFork();
-  }
-  // oneDNN's primitives are made for a number of threads, of which a fork leaves one: what the
-  // parent made, or another thread of the child, is made again.
-  void followFork() {
-    if (forks != forksSeen() || isForkedThread != cameOutOfFork())
-      makeKernels();
-  }
-  void forgetPlans() noexcept {
-    contractor->forgetPlans();
-    convolver->forgetPlans();
-  }
-
-  const int isa;
   ThreadTeam team;
-  KernelChoices choices;
-  KernelLog log;
-  std::optional<Contractor> contractor;
-  std::optional<Convolver> convolver;
-  std::optional<Attender> attender;
-  unsigned forks = 0;
-  bool isForkedThread = false;
+  CpuKernels cpuKernels;
   bool reserves = false;   // instead of computing
   bool splitsRows = false; // a loop runs whose threads have rows of their own
   WeightUse weightUse = WeightUse::updated;

@@ -79,7 +79,7 @@ struct HeadCopies {
     return result;
   }
 
-  Exchange exchanged;
+  Exchange exchanged = {};
   uint8_t *end; // of the copies
 
 private:
@@ -104,7 +104,7 @@ mpc_rt_status_t Attender::exchange(const Attention &a, Exchange &exchanged) {
   if (a.heads == 1)
     return MPC_RT_OK;
   int64_t count = 0;
-  for (const Exchange::Part &part : exchanged.parts)
+  for (const ExchangePart &part : exchanged.parts)
     count += part.count;
   void *parameters[] = {&exchanged, &count};
   const std::string name = "mpc_exchanged_" + std::to_string(8 * dtypeSize(a.dtype));
@@ -159,7 +159,7 @@ mpc_rt_status_t Attender::byProducts(const Call &call, const AttentionOperands &
     return status;
   if (auto status = multiply(call, scoresOf, query, key, scores))
     return status;
-  ScoreMatrix matrix(a);
+  ScoreArguments matrix = argumentsOf(a);
   void *logSums = o.logSums;
   int64_t lanes = a.rows() * lanesOfWarp;
   void *parameters[] = {&matrix, &scores, &logSums, &lanes};
@@ -187,7 +187,7 @@ mpc_rt_status_t Attender::byProducts(const Call &call, const AttentionGradientOp
   uint8_t *weights = scratch.data(), *derivative = weights + scoreBytes,
           *sums = derivative + scoreBytes;
   const void *ownCotangent = o.cotangent, *out = o.out, *logSums = o.logSums;
-  ScoreMatrix matrix(a);
+  ScoreArguments matrix = argumentsOf(a);
   int64_t heads = a.heads, width = a.valueWidth, lanes = a.rows() * lanesOfWarp, count = a.scores();
   void *ofSums[] = {&matrix, &ownCotangent, &out, &sums, &heads, &width, &lanes};
   if (auto status = launch("mpc_attention_row_sums", a, ofSums, lanes))

@@ -4,7 +4,7 @@
 // tried with the product itself, when its plan is made.
 #include "runtime/base/dtype.h"
 #include "runtime/base/element.h"
-#include "runtime/drivers/cuda/contractor.h"
+#include "runtime/drivers/cuda/epilogue_trials.h"
 
 #include <algorithm>
 #include <cmath>
@@ -46,9 +46,9 @@ double signAt(int64_t row) { return row / period % 2 ? -1 : 1; }
 
 } // namespace
 
-bool Contractor::writeRows(const Plan &plan, const Memory &rhs,
-                           const std::vector<uint8_t> &repeated,
-                           const std::vector<uint8_t> &last) const {
+bool EpilogueTrials::writeRows(const ProductPlan &plan, const Memory &rhs,
+                               const std::vector<uint8_t> &repeated,
+                               const std::vector<uint8_t> &last) const {
   const auto whole = last.size() * static_cast<size_t>(plan.shape.k - 1);
   for (size_t at = 0; at < whole; at += repeated.size())
     if (session.cuda.memcpyToDevice(rhs.address() + at, repeated.data(),
@@ -59,7 +59,7 @@ bool Contractor::writeRows(const Plan &plan, const Memory &rhs,
 }
 
 // All sums are of whole numbers that float32 adds up exactly, in any order.
-bool Contractor::sumsColumns(const Plan &plan, Operands operands) {
+bool EpilogueTrials::sumsColumns(const ProductPlan &plan, ProductOperands operands) {
   const Contraction &c = plan.shape;
   const size_t rowBytes = static_cast<size_t>(c.n) * dtypeSize(c.rhs);
   std::vector<uint8_t> repeated(2 * period * rowBytes), last(rowBytes);
@@ -83,7 +83,7 @@ bool Contractor::sumsColumns(const Plan &plan, Operands operands) {
       !writeRows(plan, rhs, repeated, last))
     return false;
   operands.rhs = rhs.data();
-  if (issue(plan, operands, "a check of sums") ||
+  if (products.issue(plan, operands, "a check of sums") ||
       !readBack(host.data(), operands.sums, host.size()))
     return false;
   for (int64_t column = 0; column < c.n; ++column) {

@@ -39,7 +39,7 @@ int64_t rowsOfPiece(int64_t rows, int64_t width, mpc_rt_dtype_t dtype) {
 
 mpc_rt_status_t Convolver::launchIm2col(const Convolution &c, const void *from, uint8_t *to,
                                         int64_t first, int64_t rows, int64_t width) {
-  Window window(c);
+  WindowArguments window = argumentsOf(c);
   int64_t count = rows * width;
   void *parameters[] = {&window, &from, &to, &first, &count};
   return kernels.launchNamed(sized("mpc_columns_", c.lhs).c_str(), parameters, count);
@@ -47,7 +47,7 @@ mpc_rt_status_t Convolver::launchIm2col(const Convolution &c, const void *from, 
 
 mpc_rt_status_t Convolver::directly(const Convolution &c, const void *lhs, const void *rhs,
                                     const void *bias, void *out, const char *) {
-  Window window(c);
+  WindowArguments window = argumentsOf(c);
   bool inDouble = c.lhs == MPC_RT_FLOAT64 || c.rhs == MPC_RT_FLOAT64 || c.out == MPC_RT_FLOAT64;
   const void *added = c.hasBias ? bias : nullptr;
   int64_t count = c.outElements();
@@ -82,7 +82,7 @@ mpc_rt_status_t Convolver::toPixels(const Convolution &c, uint32_t id, const voi
     return status;
   const void *filter = rhs;
   if (adjoint) {
-    Window window(c);
+    WindowArguments window = argumentsOf(c);
     filter = scratch.data();
     int64_t count = c.filterElements();
     void *parameters[] = {&window, &rhs, &filter, &count};
@@ -179,7 +179,9 @@ mpc_rt_status_t Convolver::convolve(const mpc_rt_convolution_t &descriptor, cons
   if (c.outElements() == 0)
     return MPC_RT_OK;
   bool isEmpty = c.lhsElements() == 0 || c.rhsElements() == 0;
-  const bool isProduct = Contractor::takes(c.lhs, c.rhs, c.out, c.bias) && c.groups == 1;
+  rules::BlasProduct pixels;
+  pixels.lhs = c.lhs, pixels.rhs = c.rhs, pixels.out = c.out, pixels.bias = c.bias;
+  const bool isProduct = pixels.isOfFloats() && c.groups == 1;
   std::string kernel = isEmpty || !isProduct ? "direct" : isByOne(c) ? "product" : "im2col";
   mpc_rt_status_t status = MPC_RT_OK;
   std::string engine;

@@ -6,11 +6,8 @@
 #include "runtime/drivers/cuda/attender.h"
 #include "runtime/drivers/cuda/call_tensors.h"
 #include "runtime/drivers/cuda/convolver.h"
+#include "runtime/drivers/cuda/cuda_memory.h"
 #include "runtime/drivers/cuda/float8_contractor.h"
-#include "runtime/drivers/cuda/next_inputs.h"
-#include "runtime/drivers/cuda/prepared_weights.h"
-#include "runtime/drivers/cuda/step_graphs.h"
-#include "runtime/drivers/cuda/variable_mirror.h"
 #include "runtime/drivers/driver.h"
 
 #include <cstring>
@@ -29,16 +26,17 @@ class CudaDriver final : public Driver {
 public:
   CudaDriver(const DriverOptions &options, std::unique_ptr<DeviceSession> opened,
              const mpc_rt_cuda_program_t &program)
-      : options(options), session(std::move(opened)), kernels(*session, program),
-        contractor(*session, kernels, log, program.tf32 != 0),
-        float8(*session, kernels, contractor, log), cudnn(*session),
-        convolver(*session, kernels, contractor, cudnn, log, program.tf32 != 0),
-        attender(*session, kernels, contractor, cudnn, log), variables(*session),
+      : options(options), session(std::move(opened)), table(*session, program),
+        contractor(*session, table, selection.log, program.tf32 != 0),
+        float8(*session, table, contractor, selection.log), cudnn(*session),
+        convolver(*session, table, contractor, cudnn, selection.log, program.tf32 != 0),
+        attender(*session, table, contractor, cudnn, selection.log), variables(*session),
         prepared(*session), arena(*session, Memory::Kind::device), tensors(*session),
-        nextInputs(*session), graphs(*session) {}
+        nextInputs(*session), graphs(*session),
+        copies(*session, variables, prepared, nextInputs, graphs) {}
 
   mpc_rt_status_t open() {
-    if (auto status = kernels.load())
+    if (auto status = table.load())
       return status;
     return contractor.open();
   }
@@ -46,7 +44,6 @@ public:
   const char *name() const noexcept override { return "cuda"; }
   bool computes() const noexcept override { return true; }
   unsigned threads() const noexcept override { return options.threads; }
-  bool allocate(uint64_t bytes, Buffer &buffer) noexcept override { return buffer.allocate(bytes); }
 
   mpc_rt_status_t begin(WeightUse use) override {
     weightUse = use;
@@ -56,77 +53,36 @@ public:
 
   void parallelFor(mpc_rt_kernel_fn kernel, void *const *arguments, int64_t count,
                    int64_t) override {
-    kernels.launch(kernel, arguments, count);
+    table.launch(kernel, arguments, count);
   }
   mpc_rt_status_t convolve(const mpc_rt_convolution_t &descriptor,
                            const mpc_rt_convolve_call_t &call) override {
-    if (auto status = kernels.flush())
+    if (auto status = table.flush())
       return status;
     return convolver.convolve(descriptor, call.lhs, call.rhs, call.bias, call.out, call.batch);
   }
   mpc_rt_status_t attend(const mpc_rt_attention_t &descriptor,
                          const mpc_rt_attend_call_t &call) override {
-    if (auto status = kernels.flush())
+    if (auto status = table.flush())
       return status;
     return attender.attend(descriptor, call);
   }
 
-  mpc_rt_status_t bindVariables(uint8_t *host, uint64_t bytes,
-                                const std::vector<MemoryBlock> &blocks) override {
-    graphs.forget();
-    prepared.variablesChanged();
-    return variables.bind(host, bytes, blocks);
-  }
-  mpc_rt_status_t fetchVariables(uint64_t offset, uint64_t bytes) override {
-    return variables.fetch(offset, bytes);
-  }
-  mpc_rt_status_t storeVariables(uint64_t offset, uint64_t bytes) override {
-    prepared.variablesChanged();
-    return variables.store(offset, bytes);
-  }
-  mpc_rt_status_t storeFetchedVariables() override {
-    prepared.variablesChanged();
-    return variables.storeAll();
-  }
+  DeviceMemory &deviceMemory() noexcept override { return copies; }
+  KernelSelection &kernels() noexcept override { return selection; }
+
   mpc_rt_status_t prepare(const mpc_rt_call_t &call, mpc_rt_prepare_fn fill, uint64_t bytes,
                           void *&memory) override {
-    if (auto status = kernels.flush())
+    if (auto status = table.flush())
       return status;
     if (auto status = prepared.prepare(call, fill, bytes, memory))
       return status;
-    return kernels.flush();
+    return table.flush();
   }
 
-  mpc_rt_status_t copyFromDevice(void *to, const void *from, uint64_t bytes) override {
-    if (auto status = session->makeCurrent())
-      return status;
-    if (auto status = waitForCaller())
-      return status;
-    auto status =
-        session->check(session->cuda.memcpyToHost(to, reinterpret_cast<DevicePointer>(from), bytes,
-                                                  session->stream),
-                       "reading a tensor of the caller");
-    return status ? status : session->synchronize();
-  }
-
-  mpc_rt_status_t prefetch(const mpc_rt_entry_info_t &entry, int64_t batch,
-                           mpc_rt_fill_inputs_fn fill, void *user) override {
-    CallTensors::Layout layout = CallTensors::layOut(entry, batch);
-    layout.offsets.resize(entry.input_count);
-    nextInputs.request({&entry, batch, std::move(layout.offsets), layout.inputBytes, fill, user});
-    return MPC_RT_OK;
-  }
-  bool hasInputs(const mpc_rt_entry_info_t &entry, int64_t batch) const noexcept override {
-    return nextInputs.has(entry, batch);
-  }
-
-  bool ownsMemory() const noexcept override { return true; }
   mpc_rt_status_t run(const mpc_rt_entry_info_t &entry, const mpc_rt_call_t &call,
                       uint32_t variableCount, uint64_t arenaBytes,
                       const DeviceTensors *onDevice) override;
-
-  void recordKernels() noexcept override { log.start(); }
-  std::string usedKernels() const override { return log.text(); }
 
   void variablesChanged() noexcept override { prepared.variablesChanged(); }
   uint64_t libraryBytes() const noexcept override {
@@ -141,7 +97,7 @@ protected:
                           (shape.makesMask || shape.readsMask || shape.gelu || shape.geluGradient);
     if (call.largest || call.kernel || call.scale || shape.roundsLhs || addsMore)
       return failForOtherTarget(descriptor);
-    if (auto status = kernels.flush())
+    if (auto status = table.flush())
       return status;
     return isFloat8(shape.lhs)
                ? float8.contract(descriptor, call.lhs, call.rhs, call.out, call.batch)
@@ -151,15 +107,11 @@ protected:
 
 private:
   mpc_rt_status_t reserve(const CallTensors::Layout &layout, uint64_t arenaBytes);
-  // Our stream does not wait for what the caller queued on the default stream.
-  mpc_rt_status_t waitForCaller() {
-    return session->check(session->cuda.streamSynchronize(nullptr), "the default stream");
-  }
 
   DriverOptions options;
   std::unique_ptr<DeviceSession> session;
-  KernelTable kernels;
-  KernelLog log;
+  KernelTable table;
+  KernelSelection selection; // the libraries choose for themselves
   Contractor contractor;
   Float8Contractor float8;
   dnn::SessionHandle cudnn; // before those whose plans it runs
@@ -170,7 +122,8 @@ private:
   Memory arena;
   CallTensors tensors;
   NextInputs nextInputs;
-  StepGraphs graphs; // last: recorded steps hold addresses of the above
+  StepGraphs graphs; // recorded steps hold addresses of the above
+  CudaMemory copies;
   WeightUse weightUse = WeightUse::updated;
 };
 
@@ -204,10 +157,10 @@ mpc_rt_status_t CudaDriver::run(const mpc_rt_entry_info_t &entry, const mpc_rt_c
   there.outputs = outputs.data();
   there.variables = variablesThere.data();
   there.arena = arena.data();
-  there.kernels = kernels.handles();
+  there.kernels = table.handles();
 
   if (onDevice && onDevice->any())
-    if (auto status = waitForCaller())
+    if (auto status = copies.waitForCaller())
       return status;
   if (auto status = !call.inputs && entry.input_count
                         ? nextInputs.take(tensors.address())
@@ -215,12 +168,12 @@ mpc_rt_status_t CudaDriver::run(const mpc_rt_entry_info_t &entry, const mpc_rt_c
     return status;
   if (auto status = prepared.begin(&entry, there))
     return status;
-  if (auto status = kernels.flush())
+  if (auto status = table.flush())
     return status;
   auto status = graphs.run(&entry, call.batch, [&]() -> mpc_rt_status_t {
     mpc_rt_status_t issued = entry.fn(&there);
-    issued = issued ? issued : kernels.flush();
-    kernels.discard();
+    issued = issued ? issued : table.flush();
+    table.discard();
     return issued;
   });
   // All: each forgets that it moved.

@@ -1,27 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// Trials of cuBLASLt's epilogues: properties that are documented nowhere are tried with the product
-// itself, when its plan is made.
+#include "runtime/drivers/cuda/epilogue_trials.h"
 #include "runtime/base/dtype.h"
 #include "runtime/base/element.h"
-#include "runtime/drivers/cuda/contractor.h"
 #include "runtime/drivers/gelu.h"
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <cstring>
 #include <limits>
 #include <vector>
 
 namespace mpc::rt::cuda {
 
-bool Contractor::readBack(void *host, const void *device, uint64_t bytes) {
+bool EpilogueTrials::readBack(void *host, const void *device, uint64_t bytes) {
   return !session.cuda.memcpyToHost(host, reinterpret_cast<DevicePointer>(device), bytes,
                                     session.stream) &&
          !session.synchronize();
 }
 
 // The product of an operand of NaN.
-bool Contractor::keepsNaN(const Plan &plan, Operands operands) {
+bool EpilogueTrials::keepsNaN(const ProductPlan &plan, ProductOperands operands) {
   const Contraction &c = plan.shape;
   Memory operand(session, Memory::Kind::device);
   bool grew = false;
@@ -33,7 +32,8 @@ bool Contractor::keepsNaN(const Plan &plan, Operands operands) {
     return false;
   operands.lhs = operand.data();
   std::vector<uint8_t> host(results * dtypeSize(c.out));
-  if (issue(plan, operands, "a check of relu") || !readBack(host.data(), operands.out, host.size()))
+  if (products.issue(plan, operands, "a check of relu") ||
+      !readBack(host.data(), operands.out, host.size()))
     return false;
   for (size_t i = 0; i < results; ++i)
     if (!std::isnan(loadElement(c.out, host.data(), static_cast<int64_t>(i))))
@@ -46,7 +46,7 @@ static uint32_t scatter(uint64_t i) { return static_cast<uint32_t>(i * 0x9E3779B
 
 // The trial has an operand of zeros and a bias of the numbers that matter, so that every row has
 // the bits of the bias. Without a bias nothing is known.
-bool Contractor::makesBits(const Plan &plan, Operands operands) {
+bool EpilogueTrials::makesBits(const ProductPlan &plan, ProductOperands operands) {
   const Contraction &c = plan.shape;
   if (!c.hasBias)
     return false;
@@ -69,7 +69,7 @@ bool Contractor::makesBits(const Plan &plan, Operands operands) {
   operands.lhs = zeros.data();
   operands.bias = added.data();
   std::vector<uint8_t> mask(static_cast<size_t>(c.maskBytes()));
-  if (issue(plan, operands, "a check of relu") ||
+  if (products.issue(plan, operands, "a check of relu") ||
       !readBack(mask.data(), operands.bits.mask, mask.size()))
     return false;
   const auto whole = static_cast<size_t>(c.n / 8); // bytes without padding
@@ -82,7 +82,7 @@ bool Contractor::makesBits(const Plan &plan, Operands operands) {
 }
 
 // The product of an operand of NaN: what the bits leave is NaN, everything else 0.
-bool Contractor::followsBits(const Plan &plan, Operands operands) {
+bool EpilogueTrials::followsBits(const ProductPlan &plan, ProductOperands operands) {
   const Contraction &c = plan.shape;
   const size_t lhsBytes = c.lhsElements() * dtypeSize(c.lhs);
   std::vector<uint8_t> bits(static_cast<size_t>(c.maskBytes()));
@@ -98,7 +98,8 @@ bool Contractor::followsBits(const Plan &plan, Operands operands) {
   operands.lhs = operand.data();
   operands.bits.where = where.data();
   std::vector<uint8_t> host(c.outElements() * dtypeSize(c.out));
-  if (issue(plan, operands, "a check of relu") || !readBack(host.data(), operands.out, host.size()))
+  if (products.issue(plan, operands, "a check of relu") ||
+      !readBack(host.data(), operands.out, host.size()))
     return false;
   for (int64_t row = 0; row < c.m; ++row)
     for (int64_t i = 0; i < c.n; ++i) {
@@ -175,7 +176,8 @@ double knownNumber(const Contraction &c) {
 
 // The product of that operand and of one with zeros behind its first row, the terms of a sum: each
 // result is the sum of one term.
-bool Contractor::issueKnown(const Plan &plan, Operands operands, const std::vector<double> &first) {
+bool EpilogueTrials::issueKnown(const ProductPlan &plan, ProductOperands operands,
+                                const std::vector<double> &first) {
   const Contraction &c = plan.shape;
   const size_t lhsBytes = c.lhsElements() * dtypeSize(c.lhs);
   std::vector<uint8_t> right(c.rhsElements() * dtypeSize(c.rhs));
@@ -190,12 +192,12 @@ bool Contractor::issueKnown(const Plan &plan, Operands operands, const std::vect
     return false;
   operands.lhs = lhs.data();
   operands.rhs = rhs.data();
-  return issue(plan, operands, "a check of gelu") == MPC_RT_OK &&
+  return products.issue(plan, operands, "a check of gelu") == MPC_RT_OK &&
          session.synchronize() == MPC_RT_OK;
 }
 
 // An argument for each column, in part by the bias. What is kept is the argument, rounded.
-bool Contractor::appliesGelu(const Plan &plan, Operands operands) {
+bool EpilogueTrials::appliesGelu(const ProductPlan &plan, ProductOperands operands) {
   const Contraction &c = plan.shape;
   if (c.out != c.lhs || dtypeSize(c.out) != 2)
     return false;
@@ -226,7 +228,7 @@ bool Contractor::appliesGelu(const Plan &plan, Operands operands) {
 }
 
 // The same sum everywhere, times the derivative at numbers that differ from element to element.
-bool Contractor::appliesGeluGradient(const Plan &plan, Operands operands) {
+bool EpilogueTrials::appliesGeluGradient(const ProductPlan &plan, ProductOperands operands) {
   const Contraction &c = plan.shape;
   if (c.out != c.lhs || dtypeSize(c.out) != 2)
     return false;
@@ -253,6 +255,52 @@ bool Contractor::appliesGeluGradient(const Plan &plan, Operands operands) {
     if (!expected[numberOf(i)].hold(loadElement(c.out, host.data(), static_cast<int64_t>(i))))
       return false;
   return true;
+}
+
+// MPC_CUBLASLT_GELU=off: kernels of the artifact apply gelu, to compare.
+static bool usesGelu() {
+  const char *choice = std::getenv("MPC_CUBLASLT_GELU");
+  return !choice || std::strcmp(choice, "off") != 0;
+}
+
+mpc_rt_status_t EpilogueTrials::choose(ProductPlan &plan, const ProductOperands &operands,
+                                       const char *layer) {
+  const Contraction &c = plan.shape;
+  // The description starts anew, so that nothing is left of the epilogue before, as memory for
+  // bits.
+  auto has = [&](lt::Epilogue epilogue) {
+    return products.describe(plan, layer) == MPC_RT_OK &&
+           products.setEpilogue(plan, epilogue, operands, layer) == MPC_RT_OK &&
+           products.choose(plan, layer) == MPC_RT_OK;
+  };
+  if (c.makesMask && has(lt::epilogueReluMask) && keepsNaN(plan, operands) &&
+      makesBits(plan, operands))
+    return MPC_RT_OK;
+  if (c.relu && has(lt::epilogueRelu) && keepsNaN(plan, operands))
+    return MPC_RT_OK;
+  // The library has no bias in front of these.
+  if (c.readsMask && !c.hasBias && has(lt::epilogueReluDerivative) && followsBits(plan, operands) &&
+      isWorthwhile(plan, operands, layer))
+    return MPC_RT_OK;
+  // In columns a row's arguments follow each other: whole packs of 8.
+  const bool hasGeluRows = !(c.keepsArgument || c.geluGradient) || c.n % 8 == 0;
+  const bool triesGelu = (c.gelu || c.geluGradient) && hasGeluRows && usesGelu();
+  if (triesGelu && c.gelu && has(c.keepsArgument ? lt::epilogueGeluKept : lt::epilogueGelu) &&
+      appliesGelu(plan, operands))
+    return MPC_RT_OK;
+  if (triesGelu && c.geluGradient && !c.hasBias && has(lt::epilogueGeluDerivative) &&
+      appliesGeluGradient(plan, operands))
+    return MPC_RT_OK;
+  // The library's sums have the type of the result.
+  if (c.sumsColumns && !c.accumulate && !c.hasBias && c.sumsDtype() == c.out &&
+      has(lt::epilogueColumnSums) && sumsColumns(plan, operands))
+    return MPC_RT_OK;
+  // Kernels of the artifact do the rest afterwards.
+  if (auto status = products.describe(plan, layer))
+    return status;
+  if (auto status = products.setEpilogue(plan, 0, operands, layer))
+    return status;
+  return products.choose(plan, layer);
 }
 
 } // namespace mpc::rt::cuda

@@ -27,7 +27,7 @@ Contraction ofRows(const Contraction &c) {
 
 int64_t divideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-Widenings::Part widening(mpc_rt_dtype_t dtype, const void *from, void *to, uint64_t elements) {
+Widening widening(mpc_rt_dtype_t dtype, const void *from, void *to, uint64_t elements) {
   const auto count = static_cast<int64_t>(elements);
   const bool inPacks = reinterpret_cast<uintptr_t>(from) % 8 == 0; // the copies are aligned
   return {from, to, count, inPacks ? count / 8 : 0, dtype == MPC_RT_FLOAT8_E5M2, 0};
@@ -45,7 +45,8 @@ mpc_rt_status_t Float8Contractor::contract(const mpc_rt_contract_t &descriptor, 
     return MPC_RT_OK;
   const Contraction rows = ofRows(stored);
   const ProductKey key{ProductKind::contraction, descriptor.id, batch, asFloat8};
-  if (hasTensorCores() && Contractor::takesFloat8(rows) && stored.k != 0 && !refused.count(key)) {
+  if (hasTensorCores() && Contractor::ruleOf(rows).isOfFloat8() && stored.k != 0 &&
+      !refused.count(key)) {
     auto status = multiplyFloat8(key, stored, rows, lhs, rhs, out, layer);
     if (status == MPC_RT_OK) {
       log.note(descriptor.id, batch, layer, stored, "cublaslt");
@@ -68,7 +69,7 @@ mpc_rt_status_t Float8Contractor::multiplyFloat8(const ProductKey &key, const Co
   if (lhsBytes + rhsBytes)
     if (auto status = scratch.reserve(lhsBytes + rhsBytes, layer))
       return status;
-  Turns turns;
+  Turns turns = {};
   int copies = 0;
   auto turn = [&](const void *&operand, uint8_t *copy, int64_t columns) {
     const int64_t threads = c.batch * divideUp(columns, columnsOfTile) * (c.k / rowMultiple);
@@ -96,7 +97,7 @@ mpc_rt_status_t Float8Contractor::multiplyFloat16(const ProductKey &key, const C
   uint8_t *wideLhs = scratch.data(), *wideRhs = scratch.data() + lhsBytes;
   Widenings widenings = {{widening(c.lhs, lhs, wideLhs, c.lhsElements()),
                           widening(c.rhs, rhs, wideRhs, c.rhsElements())}};
-  int64_t count = widenings.parts[0].threads() + widenings.parts[1].threads();
+  int64_t count = threadsOf(widenings.parts[0]) + threadsOf(widenings.parts[1]);
   void *parameters[] = {&widenings, &count};
   if (auto status = kernels.launchNamed("mpc_widened_operands_8", parameters, count))
     return status;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Arguments of the kernels that the driver launches itself; their text, and the same structs, are
-// in lib/Codegen/CUDA/LibraryKernels.cpp and AttentionKernels.cpp.
+// Arguments of the kernels that the driver launches itself; their text is in lib/Codegen/CUDA.
 #ifndef MPC_RUNTIME_DRIVERS_CUDA_LIBRARY_KERNELS_H
 #define MPC_RUNTIME_DRIVERS_CUDA_LIBRARY_KERNELS_H
 
@@ -9,82 +8,69 @@
 #include "runtime/drivers/contraction.h"
 #include "runtime/drivers/convolution.h"
 
+#include <algorithm>
+
 namespace mpc::rt::cuda {
 
-struct Product {
-  int64_t batch, m, n, k;
-  int32_t lhs, rhs, out, bias; // mpc_rt_dtype_t
-  int32_t transposeLhs, transposeRhs, accumulate, relu;
-
-  explicit Product(const Contraction &c)
-      : batch(c.batch), m(c.m), n(c.n), k(c.k), lhs(static_cast<int32_t>(c.lhs)),
-        rhs(static_cast<int32_t>(c.rhs)), out(static_cast<int32_t>(c.out)),
-        bias(static_cast<int32_t>(c.bias)), transposeLhs(c.transposeLhs),
-        transposeRhs(c.transposeRhs), accumulate(c.accumulate), relu(c.relu) {}
-};
-static_assert(sizeof(Product) == 64, "as in the kernels' text");
-
-struct Window {
-  int64_t batch, groups, channels, filters;
-  Convolution::Extents images, kernel, outputs, strides, dilations, low;
-  int32_t lhs, rhs, out, bias;
-  int32_t direction, relu;
-
-  explicit Window(const Convolution &c)
-      : batch(c.batch), groups(c.groups), channels(c.channels), filters(c.filters),
-        images(c.images), kernel(c.kernel), outputs(c.outputs), strides(c.strides),
-        dilations(c.dilations), low(c.low), lhs(static_cast<int32_t>(c.lhs)),
-        rhs(static_cast<int32_t>(c.rhs)), out(static_cast<int32_t>(c.out)),
-        bias(static_cast<int32_t>(c.bias)), direction(c.direction), relu(c.relu) {}
-};
-static_assert(sizeof(Window) == 32 + 6 * 24 + 24, "as in the kernels' text");
-
-struct ScoreMatrix {
-  int64_t rows, targets, sources;
-  double scale;
-  int32_t dtype, causal;
-
-  explicit ScoreMatrix(const Attention &a)
-      : rows(a.rows()), targets(a.targets), sources(a.sources), scale(a.scale),
-        dtype(static_cast<int32_t>(a.dtype)), causal(a.causal) {}
-};
-static_assert(sizeof(ScoreMatrix) == 40, "as Scores in the kernels' text");
-
-// Tensors [samples, rows, columns, width] that become [samples, columns, rows, width].
-struct Exchange {
-  struct Part {
-    const void *from;
-    void *to;
-    int64_t rows, columns, width, count; // elements; 0: no part
+namespace arguments {
+using index = int64_t;
+#define MPC_CUDA_FIELD(type, name) type name;
+#define MPC_CUDA_FIELDS(type, name, extent) type name[extent];
+#define MPC_CUDA_STRUCT(name, members)                                                             \
+  struct name {                                                                                    \
+    members                                                                                        \
   };
-  Part parts[4] = {};
-};
-static_assert(sizeof(Exchange) == 4 * 48, "as in the kernels' text");
+#include "runtime/rules/cuda_kernels.inc"
+#undef MPC_CUDA_FIELD
+#undef MPC_CUDA_FIELDS
+#undef MPC_CUDA_STRUCT
+} // namespace arguments
 
-// Matrices of bytes [rows, columns] that become [columns, length], a thread taking 16 rows of 4
-// columns; `count` threads.
-struct Turns {
-  struct Part {
-    const void *from;
-    void *to;
-    int64_t rows, columns, length, count; // 0: no part
-  };
-  Part parts[2] = {};
-};
-static_assert(sizeof(Turns) == 2 * 48, "as in the kernels' text");
+using arguments::Exchange;
+using arguments::ExchangePart;
+using arguments::ProductArguments;
+using arguments::ScoreArguments;
+using arguments::Turns;
+using arguments::Widening;
+using arguments::Widenings;
+using arguments::WindowArguments;
 
-// `count` numbers of float8 that become float16, the first 8 * packs of them 8 per thread.
-struct Widenings {
-  struct Part {
-    const void *from;
-    void *to;
-    int64_t count, packs;
-    int32_t isE5M2, unused;
-    int64_t threads() const { return count - 7 * packs; }
+inline ProductArguments argumentsOf(const Contraction &c) {
+  return {c.batch,
+          c.m,
+          c.n,
+          c.k,
+          static_cast<int>(c.lhs),
+          static_cast<int>(c.rhs),
+          static_cast<int>(c.out),
+          static_cast<int>(c.bias),
+          c.transposeLhs,
+          c.transposeRhs,
+          c.accumulate,
+          c.relu};
+}
+
+inline WindowArguments argumentsOf(const Convolution &c) {
+  WindowArguments window = {};
+  window.batch = c.batch, window.groups = c.groups;
+  window.channels = c.channels, window.filters = c.filters;
+  const auto copy = [](const Convolution::Extents &from, int64_t (&to)[3]) {
+    std::copy(from.begin(), from.end(), to);
   };
-  Part parts[2] = {};
-};
-static_assert(sizeof(Widenings) == 2 * 40, "as in the kernels' text");
+  copy(c.images, window.images), copy(c.kernel, window.kernel), copy(c.outputs, window.outputs);
+  copy(c.strides, window.strides), copy(c.dilations, window.dilations), copy(c.low, window.low);
+  window.lhs = static_cast<int>(c.lhs), window.rhs = static_cast<int>(c.rhs);
+  window.out = static_cast<int>(c.out), window.bias = static_cast<int>(c.bias);
+  window.direction = c.direction, window.relu = c.relu;
+  return window;
+}
+
+inline ScoreArguments argumentsOf(const Attention &a) {
+  return {a.rows(), a.targets, a.sources, a.scale, static_cast<int>(a.dtype), a.causal};
+}
+
+// Those of mpc_widened_operands_8.
+inline int64_t threadsOf(const Widening &part) { return part.count - 7 * part.packs; }
 
 // Threads that take a row of scores together.
 constexpr int64_t lanesOfWarp = 32;

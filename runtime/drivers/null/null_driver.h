@@ -28,13 +28,13 @@ public:
   const char *name() const noexcept override { return "null"; }
   bool computes() const noexcept override { return false; }
   unsigned threads() const noexcept override { return options.threads; }
-  bool allocate(uint64_t bytes, Buffer &buffer) noexcept override { return buffer.allocate(bytes); }
   mpc_rt_status_t begin(WeightUse use) override;
   void end() noexcept override { running = false; }
   void parallelFor(mpc_rt_kernel_fn kernel, void *const *arguments, int64_t count,
                    int64_t grain) override;
   mpc_rt_status_t convolve(const mpc_rt_convolution_t &descriptor,
                            const mpc_rt_convolve_call_t &call) override;
+  KernelSelection &kernels() noexcept override { return selection; }
   void variablesChanged() noexcept override {}
   uint64_t libraryBytes() const noexcept override { return 0; }
 
@@ -48,6 +48,7 @@ protected:
 
 private:
   DriverOptions options;
+  KernelSelection selection;
   bool running = false;
   std::vector<Call> recorded;
 };

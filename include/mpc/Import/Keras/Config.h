@@ -51,6 +51,9 @@ struct Node {
   std::vector<std::pair<std::string, Argument>> keywords;
 };
 
+/// The position of an argument that calls pass by its name alone.
+inline constexpr unsigned kKeywordOnly = ~0u;
+
 struct ModelConfig;
 
 /// Which Keras a file means: names, defaults and formulas changed with Keras 3.

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "lib/Import/Keras/Hub/Positions.h"
 
-using namespace mpc::keras;
+namespace mpc::keras {
+
 using mlir::Value;
 
-Value mpc::keras::readPositions(LayerBuilder &b, int64_t places) {
+Value readPositions(LayerBuilder &b, int64_t places) {
   llvm::ArrayRef<Value> given = b.getArgument(2, "positions");
   if (given.empty()) {
     if (b.getLiteral(2, "positions"))
@@ -17,3 +18,5 @@ Value mpc::keras::readPositions(LayerBuilder &b, int64_t places) {
                    " must have the shape [batch, places], as many places as the input");
   return positions;
 }
+
+} // namespace mpc::keras

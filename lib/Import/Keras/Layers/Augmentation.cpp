@@ -16,7 +16,7 @@ using B = LayerBuilder;
 
 /// Of layers without a form for training.
 Value importInferenceOnly(B &b) {
-  b.setAutocast(LayerBuilder::Autocast::CastsIntegers);
+  b.precision().autocast = PrecisionWishes::Autocast::CastsIntegers;
   b.setInferenceOnly();
   return b.getFloatInput(/*castIntegers=*/true);
 }

@@ -35,7 +35,7 @@ Value encodeCategories(LayerBuilder &b, Value indices, llvm::StringRef mode, int
 namespace {
 
 Value importCategoryEncoding(LayerBuilder &b) {
-  b.setAutocast(LayerBuilder::Autocast::KeepsTypes);
+  b.precision().autocast = PrecisionWishes::Autocast::KeepsTypes;
   Value x = b.getInput();
   if (!x)
     return {};

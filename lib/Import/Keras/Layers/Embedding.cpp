@@ -25,7 +25,7 @@ EmbeddingSettings readSettings(LayerBuilder &b) {
 }
 
 Value importRows(LayerBuilder &b, const EmbeddingSettings &settings, bool isUntied) {
-  b.setAutocast(LayerBuilder::Autocast::KeepsTypes);
+  b.precision().autocast = PrecisionWishes::Autocast::KeepsTypes;
   Value ids = b.getInput();
   if (!ids || b.hasFailed())
     return {};

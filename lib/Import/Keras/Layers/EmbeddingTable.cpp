@@ -63,7 +63,7 @@ EmbeddingTable::Form EmbeddingTable::addForm(llvm::StringRef name, bool isRevers
   }
   quantizer->isInt4 = isInt4;
   quantizer->blockSize = block;
-  quantizer->dtype = b.getVariableDType();
+  quantizer->dtype = b.policies.getVariableDType(b.layer, b.path);
   quantizer->packsRows = quantizer->hasFloatZero = isReverse;
   const bool isDerived = quantization.ofFloats;
   llvm::SmallVector<int64_t> stored(full);

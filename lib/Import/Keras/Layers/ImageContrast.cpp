@@ -13,7 +13,7 @@ using B = LayerBuilder;
 /// The smallest and the largest value of each channel become 0 and 255; channels of one value,
 /// whose results are NaN, stay. Keras reduces axes 1 and 2 in channels_first, too.
 Value importAutoContrast(B &b) {
-  b.setAutocast(LayerBuilder::Autocast::CastsIntegers);
+  b.precision().autocast = PrecisionWishes::Autocast::CastsIntegers;
   Value images = getImages(b, 2, Integers::Cast);
   auto values = getValueRange(b);
   if (!images || !values)

@@ -169,7 +169,7 @@ Value readWeights(LayerBuilder &b, const Lookup &lookup, int64_t categories) {
 } // namespace
 
 Value importIntegerLookup(LayerBuilder &b) {
-  b.setAutocast(LayerBuilder::Autocast::KeepsTypes);
+  b.precision().autocast = PrecisionWishes::Autocast::KeepsTypes;
   Value ids = b.getInput();
   std::optional<Lookup> lookup = ids ? Lookup::read(b) : std::nullopt;
   if (!lookup)
@@ -203,7 +203,7 @@ Value importIntegerLookup(LayerBuilder &b) {
   const int64_t categories = b.getFlag("pad_to_max_tokens", false) ? most : lookup->size();
   if (lookup->mode != "tf_idf")
     return encodeCategories(b, y, lookup->mode, categories);
-  b.setIgnoresPolicy();
+  b.precision().ignoresPolicy = true;
   Value counts = encodeCategories(b, y, "count", categories);
   Value weights = counts ? readWeights(b, *lookup, categories) : Value();
   return weights ? b.make<MultiplyOp>(counts, weights) : Value();

@@ -240,7 +240,7 @@ Value importBatchNormalization(B &b) {
   shape.front() = channels;
   x = b.makeCastLike(x, x, /*wide=*/true);
   Value mean = b.makeCastLike(meanVariable, x), variance = b.makeCastLike(varianceVariable, x);
-  if (b.isTrainable() && !hasVirtualBatches) {
+  if (b.trainable && !hasVirtualBatches) {
     llvm::SmallVector<int64_t> axes;
     for (int64_t d = 0; d < rank; ++d)
       if (d != *axis)
@@ -328,7 +328,7 @@ struct NormalizedAxes {
 /// keras/src/ops/nn.py, _layer_normalization. Inputs keep their dtype, and the result passes
 /// through it on the way to the compute dtype.
 Value importLayerNormalization(B &b) {
-  b.setAutocast(LayerBuilder::Autocast::KeepsTypes);
+  b.precision().autocast = PrecisionWishes::Autocast::KeepsTypes;
   Value x = b.getInput();
   std::optional<NormalizedAxes> axes = x ? NormalizedAxes::read(b, x) : std::nullopt;
   const double epsilon = b.getNumber("epsilon", 1e-3);
@@ -386,7 +386,7 @@ Value importRmsNormalization(B &b) {
 // ---- GroupNormalization, UnitNormalization ------------------------------------------------------
 
 Value importGroupNormalization(B &b) {
-  b.setAutocast(LayerBuilder::Autocast::KeepsTypes);
+  b.precision().autocast = PrecisionWishes::Autocast::KeepsTypes;
   Value x = b.getInput();
   std::optional<int64_t> axis =
       x ? resolveAxis(b, b.getInteger("axis", -1), x) : std::optional<int64_t>();

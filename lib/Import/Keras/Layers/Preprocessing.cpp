@@ -64,7 +64,7 @@ Value getFactor(LayerBuilder &b, llvm::StringRef key, double otherwise, Value x)
 
 /// x * scale + offset; integer inputs become the compute dtype first.
 Value importRescaling(LayerBuilder &b) {
-  b.setAutocast(LayerBuilder::Autocast::CastsIntegers);
+  b.precision().autocast = PrecisionWishes::Autocast::CastsIntegers;
   Value x = b.getFloatInput(/*castIntegers=*/true);
   if (!x)
     return {};
@@ -100,7 +100,7 @@ std::pair<Value, Value> getStatistics(LayerBuilder &b, llvm::ArrayRef<int64_t> k
 
 /// (x - mean) / max(sqrt(variance), 1e-7), all in the compute dtype; `invert` goes back.
 Value importNormalization(LayerBuilder &b) {
-  b.setAutocast(LayerBuilder::Autocast::CastsIntegers);
+  b.precision().autocast = PrecisionWishes::Autocast::CastsIntegers;
   Value x = b.getFloatInput(/*castIntegers=*/true);
   if (!x)
     return {};

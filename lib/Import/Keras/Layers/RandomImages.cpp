@@ -12,7 +12,7 @@ Value ImageBatch::finish(LayerBuilder &b, Value changed) const {
 }
 
 std::optional<ImageBatch> getAugmentedImages(LayerBuilder &b) {
-  b.setAutocast(LayerBuilder::Autocast::CastsIntegers);
+  b.precision().autocast = PrecisionWishes::Autocast::CastsIntegers;
   ImageBatch batch;
   batch.input = getImages(b, 2, Integers::Cast);
   std::optional<DataFormat> format = getDataFormat(b);

@@ -238,7 +238,8 @@ Value importWrappedRnn(LayerBuilder &b) {
   const LayerConfig *child = b.getChild("cell");
   if (!child)
     return {};
-  if (mlir::StringAttr policy = b.getPolicyOf(*child); policy && policy != b.getPolicyOf(b.layer))
+  if (mlir::StringAttr policy = b.policies.getName(*child, b.path);
+      policy && policy != b.policies.getName(b.layer, b.path))
     return b.error("a cell with a dtype policy of its own is not supported here; give cell and RNN "
                    "the same policy");
   return importRnn(b);

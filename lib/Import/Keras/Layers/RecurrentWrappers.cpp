@@ -268,7 +268,7 @@ Value importSteps(LayerBuilder &b, const LayerConfig &child, const LayerEntry &e
   const bool joins = joinsSteps(b.layer, x);
   if (Value passed = mask ? mask : b.getMaskOf(x))
     b.setMask(0, joins ? maskOfJoinedSteps(b, entry, passed, {}) : passed);
-  if (joins && b.isTrainable() && hasBatchStatistics(child)) {
+  if (joins && b.trainable && hasBatchStatistics(child)) {
     const bool isSimple = llvm::StringRef(child.className).ends_with("BatchNormalization");
     if (isSimple && child.config.getInteger("axis") == kLastAxis)
       return normalizeJoinedSteps(b, child, entry, x, mask);

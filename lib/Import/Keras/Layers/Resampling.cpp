@@ -203,7 +203,7 @@ struct Images {
 
 std::optional<Images> getImageBatch(LayerBuilder &b) {
   // Keras casts integer images too where a model runs as a graph.
-  b.setAutocast(LayerBuilder::Autocast::CastsIntegers);
+  b.precision().autocast = PrecisionWishes::Autocast::CastsIntegers;
   Images images{getImages(b, 2, Integers::Cast), {}, {}};
   auto format = getDataFormat(b);
   images.size = {b.getInteger("height", 0), b.getInteger("width", 0)};

@@ -80,7 +80,8 @@ bool importSpectralNormalization(C &c, llvm::SmallVectorImpl<Value> &outputs) {
   // Keras's layer supports no masks, but what the wrapped layer returns keeps its own through a
   // cast that changes no dtype.
   const LayerConfig *wrapped = c.own.getChild("layer");
-  if (Value mask = c.getMaskOfResult(y); mask && isFloat && wrapped && c.own.computesAs(*wrapped))
+  if (Value mask = c.getMaskOfResult(y);
+      mask && isFloat && wrapped && c.own.policies.computeAlike(c.own.layer, *wrapped, c.own.path))
     c.setMask(outputs.back(), mask);
   return true;
 }

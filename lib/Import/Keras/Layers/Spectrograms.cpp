@@ -108,9 +108,9 @@ Value convolve(LayerBuilder &b, Value signals, Value kernel, const Frames &frame
 }
 
 Value importStft(LayerBuilder &b) {
-  b.refuseCompute("bf16",
-                  "which a STFTSpectrogram layer does not take in Keras either; give it another "
-                  "policy, by a policy map for this layer alone");
+  b.precision().refusals["bf16"] =
+      "which a STFTSpectrogram layer does not take in Keras either; give it another "
+      "policy, by a policy map for this layer alone";
   Value x = getImages(b, 1);
   auto format = getDataFormat(b);
   const std::string mode = b.getString("mode", "log");
@@ -209,10 +209,10 @@ Value makeDecibels(LayerBuilder &b, Value x, double least, double reference, dou
 }
 
 Value importMel(LayerBuilder &b) {
-  b.refuseCompute("f64",
-                  "and a MelSpectrogram layer transforms in float32 here; give it float32, by a "
-                  "policy map for this layer alone");
-  b.setAutocast(LayerBuilder::Autocast::CastsIntegers);
+  b.precision().refusals["f64"] =
+      "and a MelSpectrogram layer transforms in float32 here; give it float32, by a "
+      "policy map for this layer alone";
+  b.precision().autocast = PrecisionWishes::Autocast::CastsIntegers;
   Value input = b.getFloatInput(/*castIntegers=*/true);
   ShortTimeFourier fourier;
   fourier.length = b.getInteger("fft_length", 2048);

@@ -22,7 +22,7 @@ Value importThresholdedRelu(LayerBuilder &b) {
 
 /// Images of another size in training alone: a compiled model has one.
 Value importResizedAtRandom(LayerBuilder &b) {
-  b.setAutocast(LayerBuilder::Autocast::CastsIntegers);
+  b.precision().autocast = PrecisionWishes::Autocast::CastsIntegers;
   b.setInferenceOnly();
   return getImages(b, 2, Integers::Cast);
 }

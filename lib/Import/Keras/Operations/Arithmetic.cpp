@@ -276,7 +276,7 @@ Value castTo(B &b) {
 
 /// The dtype that it is told, or what it has.
 Value convertToTensor(B &b) {
-  return b.getString(UINT_MAX, "dtype", "").empty() ? b.getValue(0, "x") : castTo(b);
+  return b.getString(kKeywordOnly, "dtype", "").empty() ? b.getValue(0, "x") : castTo(b);
 }
 
 Value fullLike(B &b) {
@@ -284,7 +284,7 @@ Value fullLike(B &b) {
   Operand fill = b.getOperand(1, "fill_value");
   if (!x || !fill)
     return {};
-  if (b.findArgument(UINT_MAX, "dtype"))
+  if (b.findArgument(kKeywordOnly, "dtype"))
     return b.error("'FullLike' with a dtype is not supported; use cast");
   const bool floats = mlir::isa<mlir::FloatType>(elementTypeOf(x));
   if (b.rankOf(fill.value) != 0 || (fill.isFloat() && !floats))

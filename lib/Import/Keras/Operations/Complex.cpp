@@ -87,7 +87,7 @@ Value fit(B &b, Value x, int64_t extent) {
 
 /// 'fft_length' where it is given; nothing after an error.
 std::optional<int64_t> getLength(B &b, int64_t otherwise) {
-  const int64_t length = b.getInteger(UINT_MAX, "fft_length").value_or(otherwise);
+  const int64_t length = b.getInteger(kKeywordOnly, "fft_length").value_or(otherwise);
   if (b.hasFailed())
     return std::nullopt;
   if (length >= 1 && length <= kMostSamples)
@@ -144,12 +144,13 @@ Value invertSignal(B &b) {
 /// Nothing after an error; numbers are checked where they are used.
 std::optional<ShortTimeFourier> readFrames(B &b) {
   ShortTimeFourier frames;
-  frames.sequenceLength = b.getInteger(UINT_MAX, "sequence_length").value_or(0);
-  frames.sequenceStride = b.getInteger(UINT_MAX, "sequence_stride").value_or(0);
-  frames.length = b.getInteger(UINT_MAX, "fft_length").value_or(0);
+  frames.sequenceLength = b.getInteger(kKeywordOnly, "sequence_length").value_or(0);
+  frames.sequenceStride = b.getInteger(kKeywordOnly, "sequence_stride").value_or(0);
+  frames.length = b.getInteger(kKeywordOnly, "fft_length").value_or(0);
   // None is no window.
-  frames.window = b.findArgument(UINT_MAX, "window") ? b.getString(UINT_MAX, "window", "") : "";
-  frames.center = b.getFlag(UINT_MAX, "center", true);
+  frames.window =
+      b.findArgument(kKeywordOnly, "window") ? b.getString(kKeywordOnly, "window", "") : "";
+  frames.center = b.getFlag(kKeywordOnly, "center", true);
   return b.hasFailed() ? std::nullopt : std::optional(frames);
 }
 
@@ -162,7 +163,7 @@ Value transformFrames(B &b) {
 Value invertFrames(B &b) {
   std::optional<Pair> pair = Pair::read(b, 2);
   std::optional<ShortTimeFourier> frames = pair ? readFrames(b) : std::nullopt;
-  std::optional<int64_t> samples = frames ? b.getInteger(UINT_MAX, "length") : std::nullopt;
+  std::optional<int64_t> samples = frames ? b.getInteger(kKeywordOnly, "length") : std::nullopt;
   if (!frames || b.hasFailed())
     return {};
   const int64_t bins = b.shapeOf(pair->given).back();

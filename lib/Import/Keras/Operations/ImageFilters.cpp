@@ -47,7 +47,7 @@ Value filter(B &b, Value x, llvm::ArrayRef<int64_t> size, llvm::ArrayRef<Numbers
 
 /// Two numbers of the config, or one for both; nothing after an error.
 std::optional<Numbers> getPair(B &b, llvm::StringRef name, double otherwise) {
-  const Argument *argument = b.findArgument(UINT_MAX, name);
+  const Argument *argument = b.findArgument(kKeywordOnly, name);
   if (!argument)
     return Numbers(2, otherwise);
   Numbers numbers;
@@ -128,11 +128,11 @@ Value similarity(B &b) {
     return {};
   std::optional<Images> first = Images::readFloats(b, "image1"),
                         second = Images::readFloats(b, "image2", 1);
-  const double most = b.getNumber(UINT_MAX, "max_val").value_or(1.0),
-               sigma = b.getNumber(UINT_MAX, "filter_sigma").value_or(1.5),
-               k1 = b.getNumber(UINT_MAX, "k1").value_or(0.01),
-               k2 = b.getNumber(UINT_MAX, "k2").value_or(0.03);
-  const int64_t size = b.getInteger(UINT_MAX, "filter_size").value_or(11);
+  const double most = b.getNumber(kKeywordOnly, "max_val").value_or(1.0),
+               sigma = b.getNumber(kKeywordOnly, "filter_sigma").value_or(1.5),
+               k1 = b.getNumber(kKeywordOnly, "k1").value_or(0.01),
+               k2 = b.getNumber(kKeywordOnly, "k2").value_or(0.03);
+  const int64_t size = b.getInteger(kKeywordOnly, "filter_size").value_or(11);
   if (!first || !second || b.hasFailed())
     return {};
   if (b.shapeOf(first->x) != b.shapeOf(second->x))

@@ -60,10 +60,10 @@ std::optional<std::pair<Images, WarpSampling>> readWarp(B &b) {
                                      ? std::nullopt
                                      : Images::readFloats(b);
   WarpSampling sampling;
-  const std::string interpolation = b.getString(UINT_MAX, "interpolation", "bilinear");
+  const std::string interpolation = b.getString(kKeywordOnly, "interpolation", "bilinear");
   sampling.nearest = interpolation == "nearest";
-  sampling.fillMode = b.getString(UINT_MAX, "fill_mode", "constant");
-  sampling.fill = b.getNumber(UINT_MAX, "fill_value").value_or(0.0);
+  sampling.fillMode = b.getString(kKeywordOnly, "fill_mode", "constant");
+  sampling.fill = b.getNumber(kKeywordOnly, "fill_value").value_or(0.0);
   if (!images || b.hasFailed())
     return std::nullopt;
   if (!sampling.nearest && interpolation != "bilinear")
@@ -231,11 +231,11 @@ ResampleTable weigh(int64_t axis, int64_t extent, int64_t places, float scale, f
 Value scaleAndTranslate(B &b) {
   Operand images = b.getOperand(0, "images");
   std::optional<llvm::SmallVector<int64_t>> shape = b.getIntegers(1, "output_shape"),
-                                            dims = b.getIntegers(UINT_MAX, "spatial_dims");
+                                            dims = b.getIntegers(kKeywordOnly, "spatial_dims");
   Operand scale = images ? b.getOperand(2, "scale") : Operand(),
           translation = images ? b.getOperand(3, "translation") : Operand();
-  const std::string method = b.getString(UINT_MAX, "method", "");
-  const bool antialias = b.getFlag(UINT_MAX, "antialias", true);
+  const std::string method = b.getString(kKeywordOnly, "method", "");
+  const bool antialias = b.getFlag(kKeywordOnly, "antialias", true);
   if (b.hasFailed())
     return {};
   if (!images.isFloat())

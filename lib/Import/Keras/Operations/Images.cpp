@@ -12,18 +12,18 @@ using B = OperationBuilder;
 
 Value resize(B &b) {
   std::optional<Images> images = Images::read(b);
-  std::optional<llvm::SmallVector<int64_t>> size = b.getIntegers(UINT_MAX, "size");
+  std::optional<llvm::SmallVector<int64_t>> size = b.getIntegers(kKeywordOnly, "size");
   if (!images || !size || size->size() != 2)
     return images && !b.hasFailed() ? b.error("'Resize' needs a 'size' of two integers") : Value();
   if (llvm::any_of(*size, [](int64_t n) { return n < 1 || n > (1 << 20); }))
     return b.error("'size' of 'Resize' must be positive");
   ResizedImages resized{{images->height, images->width}, *size};
   resized.interpolation =
-      llvm::StringRef(b.getString(UINT_MAX, "interpolation", "bilinear")).lower();
-  resized.antialias = b.getFlag(UINT_MAX, "antialias", false);
-  resized.crops = b.getFlag(UINT_MAX, "crop_to_aspect_ratio", false);
-  resized.pads = b.getFlag(UINT_MAX, "pad_to_aspect_ratio", false);
-  resized.fill = b.getNumber(UINT_MAX, "fill_value").value_or(0.0);
+      llvm::StringRef(b.getString(kKeywordOnly, "interpolation", "bilinear")).lower();
+  resized.antialias = b.getFlag(kKeywordOnly, "antialias", false);
+  resized.crops = b.getFlag(kKeywordOnly, "crop_to_aspect_ratio", false);
+  resized.pads = b.getFlag(kKeywordOnly, "pad_to_aspect_ratio", false);
+  resized.fill = b.getNumber(kKeywordOnly, "fill_value").value_or(0.0);
   // Nearest neighbours keep integers; other weights are floats, rounded back as Keras does not.
   if (!mlir::isa<mlir::FloatType>(elementTypeOf(images->x)) && resized.interpolation != "nearest")
     return b.error("'Resize' of integers is supported with interpolation nearest; cast them first");
@@ -54,8 +54,9 @@ std::optional<std::pair<int64_t, int64_t>> readBorders(B &b, llvm::StringRef bef
                                                        llvm::StringRef after,
                                                        llvm::StringRef target, int64_t extent,
                                                        int64_t sign) {
-  std::optional<int64_t> low = b.getInteger(UINT_MAX, before), high = b.getInteger(UINT_MAX, after),
-                         wanted = b.getInteger(UINT_MAX, target);
+  std::optional<int64_t> low = b.getInteger(kKeywordOnly, before),
+                         high = b.getInteger(kKeywordOnly, after),
+                         wanted = b.getInteger(kKeywordOnly, target);
   if (b.hasFailed())
     return std::nullopt;
   if (!low && high && wanted)
@@ -109,9 +110,9 @@ Value padImages(B &b) {
 /// rearrangement; others are one selection for each place in the window.
 Value extractPatches(B &b) {
   std::optional<Images> images = Images::read(b);
-  std::optional<llvm::SmallVector<int64_t>> size = b.getIntegers(UINT_MAX, "size"),
-                                            strides = b.getIntegers(UINT_MAX, "strides"),
-                                            dilation = b.getIntegers(UINT_MAX, "dilation_rate");
+  std::optional<llvm::SmallVector<int64_t>> size = b.getIntegers(kKeywordOnly, "size"),
+                                            strides = b.getIntegers(kKeywordOnly, "strides"),
+                                            dilation = b.getIntegers(kKeywordOnly, "dilation_rate");
   if (!images || !size || b.hasFailed())
     return images && !b.hasFailed() ? b.error("'ExtractPatches' needs a 'size'") : Value();
   auto complete = [&](std::optional<llvm::SmallVector<int64_t>> &numbers,
@@ -128,7 +129,8 @@ Value extractPatches(B &b) {
                    "positive integers; patches of volumes are not supported");
   if (images->channels != 3)
     return b.error("'ExtractPatches' of channels_first images is not supported; transpose them");
-  const bool same = llvm::StringRef(b.getString(UINT_MAX, "padding", "valid")).lower() == "same";
+  const bool same =
+      llvm::StringRef(b.getString(kKeywordOnly, "padding", "valid")).lower() == "same";
   Value x = images->x;
   const int64_t batch = images->extent(0), channels = images->extent(3);
   int64_t places[2], low[2];
@@ -182,7 +184,7 @@ std::optional<Images> Images::read(OperationBuilder &b, llvm::StringRef name, un
   Images images;
   images.x = b.getValue(position, name);
   std::optional<DataFormat> format =
-      parseDataFormat(b, b.getString(UINT_MAX, "data_format", "channels_last"));
+      parseDataFormat(b, b.getString(kKeywordOnly, "data_format", "channels_last"));
   if (!images.x || !format)
     return std::nullopt;
   if (b.rankOf(images.x) != 4) {

@@ -265,16 +265,17 @@ Value oneHot(B &b) {
 /// last (keras/src/backend/tensorflow/nn.py).
 Value multiHot(B &b) {
   Value indices = b.getValue(0, "inputs");
-  std::optional<int64_t> classes = b.getInteger(UINT_MAX, "num_classes");
+  std::optional<int64_t> classes = b.getInteger(kKeywordOnly, "num_classes");
   if (!indices || !classes)
     return indices && !b.hasFailed() ? b.error("'MultiHot' needs 'num_classes'") : Value();
   const mlir::Type type = elementTypeOf(indices);
   if (b.rankOf(indices) < 2 || mlir::isa<mlir::FloatType>(type) || type.isInteger(1) ||
       *classes <= 0 || *classes > (int64_t(1) << 24))
     return b.error("'MultiHot' needs a batch of integer indices and a reasonable 'num_classes'");
-  if (b.getInteger(UINT_MAX, "axis").value_or(-1) != -1 || b.getFlag(UINT_MAX, "sparse", false))
+  if (b.getInteger(kKeywordOnly, "axis").value_or(-1) != -1 ||
+      b.getFlag(kKeywordOnly, "sparse", false))
     return b.error("'MultiHot' along another axis than the last, or sparse, is not supported");
-  const std::string dtype = b.getString(UINT_MAX, "dtype", "float32");
+  const std::string dtype = b.getString(kKeywordOnly, "dtype", "float32");
   mlir::Type element = dtypeElement(b.builder, dtype);
   if (!element)
     return b.error("'MultiHot' of dtype '" + dtype + "' is not supported");
@@ -303,7 +304,7 @@ Value isIn(B &b) {
   Value equal =
       b.makeCompare(ComparePredicate::EQ, b.makeReshape(x, shape), b.makeReshape(others, {count}));
   Value y = b.makeReduce(ReduceKind::Any, equal, {b.rankOf(equal) - 1}, /*keepDims=*/false);
-  return b.getFlag(UINT_MAX, "invert", false) ? b.makeNot(y) : y;
+  return b.getFlag(kKeywordOnly, "invert", false) ? b.makeNot(y) : y;
 }
 
 /// A tensor with a part of it replaced, at constant places.

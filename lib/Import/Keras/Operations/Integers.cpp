@@ -69,7 +69,7 @@ Value leastCommonMultiple(B &b) {
 /// divides by the first extent first (keras/src/backend/tensorflow/numpy.py, unravel_index).
 Value findCoordinates(B &b) {
   Operand indices = b.getOperand(0, "indices");
-  std::optional<llvm::SmallVector<int64_t>> shape = b.getIntegers(UINT_MAX, "shape");
+  std::optional<llvm::SmallVector<int64_t>> shape = b.getIntegers(kKeywordOnly, "shape");
   if (!indices || b.hasFailed())
     return {};
   if (indices.isFloat() || elementTypeOf(indices.value).isInteger(1))

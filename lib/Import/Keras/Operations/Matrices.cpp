@@ -50,7 +50,7 @@ Value cross(B &b) {
     return b.error("'Cross' of truth values is not supported; cast them to a number's type");
   const int64_t axis = b.rankOf(x) - 1;
   for (const char *name : {"axis", "axisa", "axisb", "axisc"}) {
-    const int64_t written = b.getInteger(UINT_MAX, name).value_or(-1);
+    const int64_t written = b.getInteger(kKeywordOnly, name).value_or(-1);
     if (written != -1 && written != axis)
       return b.error("'Cross' along another axis than the last is not supported; transpose");
   }
@@ -85,9 +85,9 @@ Value diagonalOf(B &b) {
   Value x = b.getValue(0, "x");
   if (!x)
     return {};
-  const int64_t rank = b.rankOf(x), offset = b.getInteger(UINT_MAX, "offset").value_or(0);
-  std::optional<int64_t> first = b.getAxis(UINT_MAX, "axis1", 0, rank),
-                         second = b.getAxis(UINT_MAX, "axis2", 1, rank);
+  const int64_t rank = b.rankOf(x), offset = b.getInteger(kKeywordOnly, "offset").value_or(0);
+  std::optional<int64_t> first = b.getAxis(kKeywordOnly, "axis1", 0, rank),
+                         second = b.getAxis(kKeywordOnly, "axis2", 1, rank);
   if (!first || !second)
     return {};
   if (*first == *second)

@@ -58,8 +58,8 @@ using Axes = llvm::SmallVector<int64_t>;
 std::optional<Axes> normalizedAxes(B &b, Value x) {
   if (!x)
     return std::nullopt;
-  if (b.findArgument(UINT_MAX, "axis"))
-    return b.getAxes(UINT_MAX, "axis", x, /*acrossSamples=*/false);
+  if (b.findArgument(kKeywordOnly, "axis"))
+    return b.getAxes(kKeywordOnly, "axis", x, /*acrossSamples=*/false);
   return Axes{b.rankOf(x) - 1};
 }
 
@@ -68,7 +68,7 @@ Value layerNorm(B &b) {
   std::optional<Axes> axes = normalizedAxes(b, x);
   if (!axes)
     return {};
-  if (b.getFlag(UINT_MAX, "rms_scaling", false))
+  if (b.getFlag(kKeywordOnly, "rms_scaling", false))
     return b.error("'rms_scaling' of 'LayerNorm' is not supported; use rms_normalization");
   Value wide = b.makeCastLike(x, x, /*wide=*/true);
   if (!readFactor(b, 1, "gamma", wide, gamma) || !readFactor(b, 2, "beta", wide, beta))
@@ -78,7 +78,7 @@ Value layerNorm(B &b) {
   if (b.hasFailed())
     return {};
   auto moments = MomentsOp::create(b.builder, b.location, wide, *axes, /*keep_dims=*/true);
-  const double epsilon = b.getNumber(UINT_MAX, "epsilon").value_or(kEpsilon);
+  const double epsilon = b.getNumber(kKeywordOnly, "epsilon").value_or(kEpsilon);
   return b.makeCastLike(
       normalizeWith(b, wide, moments.getMean(), moments.getVariance(), epsilon, gamma, beta), x);
 }
@@ -93,7 +93,7 @@ Value rmsNorm(B &b) {
     return {};
   Value square =
       b.makeReduce(ReduceKind::Mean, b.make<MultiplyOp>(wide, wide), *axes, /*keepDims=*/true);
-  const double epsilon = b.getNumber(UINT_MAX, "epsilon").value_or(kEpsilon);
+  const double epsilon = b.getNumber(kKeywordOnly, "epsilon").value_or(kEpsilon);
   Value y =
       b.make<MultiplyOp>(wide, b.make<RsqrtOp>(b.make<AddOp>(square, b.makeConstant(epsilon))));
   if (scale && failed(broadcastShapes({b.shapeOf(scale), b.shapeOf(y)})))
@@ -103,7 +103,7 @@ Value rmsNorm(B &b) {
 
 Value batchNorm(B &b) {
   Value x = b.getFloat(0, "x");
-  std::optional<int64_t> axis = x ? b.getAxis(UINT_MAX, "axis", -1, b.rankOf(x)) : std::nullopt;
+  std::optional<int64_t> axis = x ? b.getAxis(kKeywordOnly, "axis", -1, b.rankOf(x)) : std::nullopt;
   if (!axis)
     return {};
   Value factors[4];
@@ -120,7 +120,7 @@ Value batchNorm(B &b) {
   for (Value &factor : factors)
     if (factor)
       factor = b.makeCastLike(factor, given, /*wide=*/true);
-  const double epsilon = b.getNumber(UINT_MAX, "epsilon").value_or(1e-3);
+  const double epsilon = b.getNumber(kKeywordOnly, "epsilon").value_or(1e-3);
   return b.makeCastLike(normalizeWith(b, b.makeCastLike(x, x, /*wide=*/true), factors[0],
                                       factors[1], epsilon, factors[3], factors[2]),
                         x);
@@ -136,7 +136,7 @@ Value clipProbabilities(B &b, Value p) {
 
 /// log of the probabilities of classes, of logits or of probabilities that are scaled to sum 1.
 Value logProbabilities(B &b, Value output, int64_t axis) {
-  if (b.getFlag(UINT_MAX, "from_logits", false))
+  if (b.getFlag(kKeywordOnly, "from_logits", false))
     return b.make<LogSoftmaxOp>(output, axis);
   Value sum = b.makeReduce(ReduceKind::Sum, output, {axis}, /*keepDims=*/true);
   return b.make<LogOp>(clipProbabilities(b, b.make<DivideOp>(output, sum)));
@@ -145,7 +145,7 @@ Value logProbabilities(B &b, Value output, int64_t axis) {
 Value categoricalCrossentropy(B &b) {
   Value target = b.getFloat(0, "target"), output = b.getFloat(1, "output");
   std::optional<int64_t> axis =
-      target && output ? b.getAxis(UINT_MAX, "axis", -1, b.rankOf(output)) : std::nullopt;
+      target && output ? b.getAxis(kKeywordOnly, "axis", -1, b.rankOf(output)) : std::nullopt;
   if (!axis)
     return {};
   if (b.shapeOf(target) != b.shapeOf(output))
@@ -157,7 +157,7 @@ Value categoricalCrossentropy(B &b) {
 Value sparseCategoricalCrossentropy(B &b) {
   Value target = b.getValue(0, "target"), output = b.getFloat(1, "output");
   std::optional<int64_t> axis =
-      target && output ? b.getAxis(UINT_MAX, "axis", -1, b.rankOf(output)) : std::nullopt;
+      target && output ? b.getAxis(kKeywordOnly, "axis", -1, b.rankOf(output)) : std::nullopt;
   if (!axis)
     return {};
   if (*axis != b.rankOf(output) - 1 || b.shapeOf(target) != b.shapeOf(output).drop_back() ||
@@ -176,7 +176,7 @@ Value binaryCrossentropy(B &b) {
     return {};
   if (b.shapeOf(target) != b.shapeOf(output))
     return b.error("'BinaryCrossentropy' of tensors of other shapes");
-  if (b.getFlag(UINT_MAX, "from_logits", false)) {
+  if (b.getFlag(kKeywordOnly, "from_logits", false)) {
     // max(x, 0) - x y + log1p(e^-|x|)
     Value decay = b.make<Log1pOp>(b.make<ExpOp>(b.make<NegateOp>(b.make<AbsOp>(output))));
     Value linear = b.make<SubtractOp>(b.make<ReluOp>(output), b.make<MultiplyOp>(output, target));
@@ -192,7 +192,7 @@ Value binaryCrossentropy(B &b) {
 /// 20 log10(max_val) - 10 log10(mean (x1 - x2)^2), the mean over all samples.
 Value signalToNoise(B &b) {
   Operand first = b.getOperand(0, "x1"), second = b.getOperand(1, "x2");
-  std::optional<double> most = b.getNumber(UINT_MAX, "max_val");
+  std::optional<double> most = b.getNumber(kKeywordOnly, "max_val");
   if (b.hasFailed())
     return {};
   if (!first.isFloat() || !second.isFloat() || b.shapeOf(first.value) != b.shapeOf(second.value))

@@ -101,7 +101,7 @@ Value einsum(B &b) {
     if (argument->kind == Argument::Kind::List)
       break;
   }
-  const std::string equation = b.getString(UINT_MAX, "subscripts", "");
+  const std::string equation = b.getString(kKeywordOnly, "subscripts", "");
   if (operands.empty())
     return b.error("'Einsum' without operands");
   if (llvm::none_of(operands, [](const Operand &operand) { return operand.isFloat(); }))

@@ -164,7 +164,7 @@ Value isClose(B &b) {
   Value near = b.make<LogicalAndOp>(b.makeCompare(ComparePredicate::LE, distance, bound),
                                     b.make<IsFiniteOp>(y));
   Value close = b.makeOr(near, b.makeCompare(ComparePredicate::EQ, x, y));
-  if (!b.getFlag(UINT_MAX, "equal_nan", false))
+  if (!b.getFlag(kKeywordOnly, "equal_nan", false))
     return close;
   Value both = b.make<LogicalAndOp>(b.makeCompare(ComparePredicate::NE, x, x),
                                     b.makeCompare(ComparePredicate::NE, y, y));
@@ -198,8 +198,9 @@ Value nanToNumber(B &b) {
   Value x = b.getValue(0, "x");
   if (x && !mlir::isa<mlir::FloatType>(elementTypeOf(x)))
     return x;
-  return x ? replaceNonFinite(b, x, b.getNumber(UINT_MAX, "nan").value_or(0.0),
-                              b.getNumber(UINT_MAX, "posinf"), b.getNumber(UINT_MAX, "neginf"))
+  return x ? replaceNonFinite(b, x, b.getNumber(kKeywordOnly, "nan").value_or(0.0),
+                              b.getNumber(kKeywordOnly, "posinf"),
+                              b.getNumber(kKeywordOnly, "neginf"))
            : x;
 }
 
@@ -303,15 +304,15 @@ Value vandermonde(B &b) {
     return {};
   Value x = operand.value;
   const bool hasBatch = tensorTypeOf(x).getNumDynamicDims() != 0;
-  if (b.rankOf(x) != 1 || (hasBatch && !b.findArgument(UINT_MAX, "N")))
+  if (b.rankOf(x) != 1 || (hasBatch && !b.findArgument(kKeywordOnly, "N")))
     return b.error("'Vander' takes a vector, and one of a number per sample needs 'N'");
-  const int64_t count = b.getInteger(UINT_MAX, "N").value_or(b.shapeOf(x).front());
+  const int64_t count = b.getInteger(kKeywordOnly, "N").value_or(b.shapeOf(x).front());
   if (b.hasFailed() || count < 1 || count > 4096)
     return b.error("'N' of 'Vander' must be an integer in [1, 4096]");
   llvm::SmallVector<double> powers;
   for (int64_t power = 0; power < count; ++power)
     powers.push_back(double(power));
-  if (!b.getFlag(UINT_MAX, "increasing", false))
+  if (!b.getFlag(kKeywordOnly, "increasing", false))
     std::reverse(powers.begin(), powers.end());
   Value base = operand.isFloat() ? x : b.makeCastToFloat(x);
   base = b.makeCastLike(b.makeReshape(base, {b.shapeOf(x).front(), 1}), base, /*wide=*/true);

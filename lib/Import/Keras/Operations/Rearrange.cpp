@@ -57,7 +57,7 @@ Value rearrange(OperationBuilder &b) {
     const int64_t whole = b.shapeOf(x)[d];
     int64_t known = 1, unknown = 0;
     for (llvm::StringRef name : group)
-      if (std::optional<int64_t> extent = b.getInteger(UINT_MAX, name)) {
+      if (std::optional<int64_t> extent = b.getInteger(kKeywordOnly, name)) {
         if (*extent < 1 || *extent > (int64_t(1) << 30))
           return b.error("'" + name + "' of 'Rearrange' is out of range");
         known *= *extent;

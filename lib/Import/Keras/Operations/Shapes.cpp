@@ -216,9 +216,9 @@ Value append(B &b) {
   Operand pair[2] = {b.getOperand(0, "x1"), b.getOperand(1, "x2")};
   if (b.hasFailed() || !b.promote(pair))
     return {};
-  if (!b.findArgument(UINT_MAX, "axis"))
+  if (!b.findArgument(kKeywordOnly, "axis"))
     return b.error("'Append' without an axis flattens the batch; name one");
-  std::optional<int64_t> axis = b.getAxis(UINT_MAX, "axis", -1, b.rankOf(pair[0].value));
+  std::optional<int64_t> axis = b.getAxis(kKeywordOnly, "axis", -1, b.rankOf(pair[0].value));
   return axis ? join(b, {pair[0].value, pair[1].value}, *axis) : Value();
 }
 

@@ -202,7 +202,7 @@ Value cholesky(B &b) {
   if (!m)
     return {};
   Value y = Matrix::join(b, factorize(b, *m).elements, m->extent, m->extent, x);
-  if (!b.getFlag(UINT_MAX, "upper", false))
+  if (!b.getFlag(kKeywordOnly, "upper", false))
     return y;
   llvm::SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(0, b.rankOf(x)));
   std::swap(order[order.size() - 1], order[order.size() - 2]);
@@ -250,7 +250,7 @@ Value solveTriangular(B &b) {
   for (int64_t row = 0; row < m->extent; ++row)
     for (int64_t column = 0; column < shape.back(); ++column)
       right.push_back(Matrix::element(b, wide, row, column));
-  substitute(b, *m, right, shape.back(), b.getFlag(UINT_MAX, "lower", false));
+  substitute(b, *m, right, shape.back(), b.getFlag(kKeywordOnly, "lower", false));
   return b.makeReshape(Matrix::join(b, right, m->extent, shape.back(), y), b.shapeOf(y));
 }
 
@@ -261,7 +261,7 @@ Value invertFromFactor(B &b) {
   std::optional<Matrix> m = x ? Matrix::read(b, x) : std::nullopt;
   if (!m)
     return {};
-  const bool upper = b.getFlag(UINT_MAX, "upper", false);
+  const bool upper = b.getFlag(kKeywordOnly, "upper", false);
   const int64_t n = m->extent;
   Matrix inverse = Matrix::empty(b, n), product = Matrix::empty(b, n);
   for (int64_t row = 0; row < n; ++row)
@@ -292,7 +292,7 @@ Value factorOrthogonally(B &b) {
     return {};
   const int64_t rank = b.rankOf(x), rows = rank < 3 ? 0 : b.shapeOf(x)[rank - 2],
                 columns = rank < 3 ? 0 : b.shapeOf(x)[rank - 1];
-  const std::string mode = b.getString(UINT_MAX, "mode", "reduced");
+  const std::string mode = b.getString(kKeywordOnly, "mode", "reduced");
   if (mode != "reduced" && mode != "complete")
     return b.error("'mode' of 'Qr' is '" + mode + "'; expected reduced or complete");
   if (rows < 1 || columns < 1 || rows > Matrix::kMost || columns > Matrix::kMost)

@@ -33,10 +33,10 @@ struct Reduced {
     const bool isNumber = !elementTypeOf(given).isInteger(1);
     Value x = keepsIntegers && isNumber ? given : b.getFloat(0, "x");
     std::optional<llvm::SmallVector<int64_t>> axes =
-        x ? b.getAxes(UINT_MAX, "axis", x, acrossSamples) : std::nullopt;
+        x ? b.getAxes(kKeywordOnly, "axis", x, acrossSamples) : std::nullopt;
     if (!axes)
       return std::nullopt;
-    return Reduced{x, *axes, b.getFlag(UINT_MAX, "keepdims", false)};
+    return Reduced{x, *axes, b.getFlag(kKeywordOnly, "keepdims", false)};
   }
   bool isFloat() const { return mlir::isa<mlir::FloatType>(elementTypeOf(x)); }
   Value reduce(B &b, ReduceKind kind, Value value) const {
@@ -71,7 +71,7 @@ Value average(B &b) {
 Value countNonzero(B &b) {
   Value x = b.getValue(0, "x");
   std::optional<llvm::SmallVector<int64_t>> axes =
-      x ? b.getAxes(UINT_MAX, "axis", x, /*acrossSamples=*/true) : std::nullopt;
+      x ? b.getAxes(kKeywordOnly, "axis", x, /*acrossSamples=*/true) : std::nullopt;
   if (!axes)
     return {};
   const mlir::Type i32 = b.builder.getI32Type();
@@ -262,7 +262,7 @@ template <int hundred, NaNs nans> Value quantile(B &b) {
     return b.error("'q' of '" + b.layer.className + "' must be one number");
   // Quantile.call of Keras 3.15 does not hand its method on.
   const bool hasMethod = hundred != 1 || nans == NaNs::Skipped;
-  const std::string method = b.getString(UINT_MAX, "method", "linear");
+  const std::string method = b.getString(kKeywordOnly, "method", "linear");
   return quantileOf(b, double(float(*q) / float(hundred)), hasMethod ? method : "linear", nans);
 }
 
@@ -273,9 +273,9 @@ Value trapezoid(B &b) {
   Value y = b.getFloat(0, "y");
   if (!y)
     return {};
-  if (b.findArgument(UINT_MAX, "x"))
+  if (b.findArgument(kKeywordOnly, "x"))
     return b.error("'Trapezoid' with places 'x' is not supported; give it a distance 'dx'");
-  std::optional<int64_t> axis = b.getAxis(UINT_MAX, "axis", -1, b.rankOf(y));
+  std::optional<int64_t> axis = b.getAxis(kKeywordOnly, "axis", -1, b.rankOf(y));
   if (!axis)
     return {};
   const int64_t rest = b.shapeOf(y)[*axis] - 1;
@@ -283,7 +283,7 @@ Value trapezoid(B &b) {
     return b.error("'Trapezoid' needs two elements");
   Value pairs = b.make<AddOp>(b.make<SliceOp>(y, *axis, int64_t(1), rest),
                               b.make<SliceOp>(y, *axis, int64_t(0), rest));
-  const double distance = b.getNumber(UINT_MAX, "dx").value_or(1.0);
+  const double distance = b.getNumber(kKeywordOnly, "dx").value_or(1.0);
   return b.make<MultiplyOp>(b.makeReduce(ReduceKind::Sum, pairs, {*axis}, false),
                             b.makeConstant(distance * 0.5));
 }
@@ -312,8 +312,9 @@ Value digitize(B &b) {
 
 Value searchSorted(B &b) {
   Value sorted = b.getValue(0, "sorted_sequence"), x = b.getValue(1, "values");
-  return x && sorted ? countReached(b, x, sorted, b.getString(UINT_MAX, "side", "left") == "right")
-                     : Value();
+  return x && sorted
+             ? countReached(b, x, sorted, b.getString(kKeywordOnly, "side", "left") == "right")
+             : Value();
 }
 
 constexpr OperationEntry kStatisticOperations[] = {

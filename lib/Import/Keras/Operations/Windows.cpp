@@ -21,7 +21,7 @@ struct Batch {
     Batch batch;
     batch.x = b.getFloat(0, name);
     std::optional<DataFormat> format =
-        parseDataFormat(b, b.getString(UINT_MAX, "data_format", "channels_last"));
+        parseDataFormat(b, b.getString(kKeywordOnly, "data_format", "channels_last"));
     if (!batch.x || !format)
       return std::nullopt;
     batch.format = *format;
@@ -41,7 +41,7 @@ struct Batch {
 /// One positive integer for each spatial dimension; nothing after an error.
 std::optional<Numbers> perDimension(B &b, llvm::StringRef name, int64_t spatial,
                                     std::optional<int64_t> otherwise) {
-  std::optional<Numbers> numbers = b.getIntegers(UINT_MAX, name);
+  std::optional<Numbers> numbers = b.getIntegers(kKeywordOnly, name);
   if (!numbers && otherwise && !b.hasFailed())
     return Numbers(spatial, *otherwise);
   if (numbers && numbers->size() == 1)
@@ -61,13 +61,13 @@ template <ReduceKind kind> Value pool(B &b) {
   std::optional<Numbers> window = perDimension(b, "pool_size", batch->spatial, std::nullopt);
   if (!window)
     return {};
-  std::optional<Numbers> strides = b.findArgument(UINT_MAX, "strides")
+  std::optional<Numbers> strides = b.findArgument(kKeywordOnly, "strides")
                                        ? perDimension(b, "strides", batch->spatial, std::nullopt)
                                        : window;
   if (!strides)
     return {};
   Value y = makePool(b, kind, batch->x, *window, *strides,
-                     llvm::StringRef(b.getString(UINT_MAX, "padding", "valid")).lower());
+                     llvm::StringRef(b.getString(kKeywordOnly, "padding", "valid")).lower());
   return y ? batch->restore(b, y) : y;
 }
 
@@ -100,7 +100,8 @@ std::optional<Window> readWindow(B &b, const Batch &batch, llvm::ArrayRef<int64_
                                  int64_t groups) {
   std::optional<Numbers> strides = perDimension(b, "strides", batch.spatial, 1),
                          dilations = perDimension(b, "dilation_rate", batch.spatial, 1);
-  const std::string padding = llvm::StringRef(b.getString(UINT_MAX, "padding", "valid")).lower();
+  const std::string padding =
+      llvm::StringRef(b.getString(kKeywordOnly, "padding", "valid")).lower();
   if (!strides || !dilations)
     return std::nullopt;
   Numbers low, high;
@@ -209,7 +210,7 @@ Value convolveTransposed(B &b) {
                    llvm::Twine(given.back()));
   std::optional<Numbers> strides = perDimension(b, "strides", batch->spatial, 1),
                          dilations = perDimension(b, "dilation_rate", batch->spatial, 1),
-                         outputPadding = b.getIntegers(UINT_MAX, "output_padding");
+                         outputPadding = b.getIntegers(kKeywordOnly, "output_padding");
   if (!strides || !dilations || b.hasFailed())
     return {};
   if (outputPadding && outputPadding->size() == 1)
@@ -218,7 +219,8 @@ Value convolveTransposed(B &b) {
                         llvm::any_of(*outputPadding, [](int64_t n) { return n < 0; })))
     return b.error("'output_padding' of 'ConvTranspose' must be " + llvm::Twine(batch->spatial) +
                    " integers, none negative");
-  const std::string padding = llvm::StringRef(b.getString(UINT_MAX, "padding", "valid")).lower();
+  const std::string padding =
+      llvm::StringRef(b.getString(kKeywordOnly, "padding", "valid")).lower();
   Numbers shape{b.shapeOf(batch->x).front()}, low, high;
   for (int64_t d = 0; d < batch->spatial; ++d) {
     if (given[d] < 1)
@@ -249,7 +251,7 @@ struct Patches {
     Patches patches;
     auto take = [&](Numbers &to, llvm::StringRef name, std::optional<int64_t> otherwise,
                     int64_t least) {
-      std::optional<Numbers> numbers = b.getIntegers(UINT_MAX, name);
+      std::optional<Numbers> numbers = b.getIntegers(kKeywordOnly, name);
       if (!numbers && otherwise)
         numbers = Numbers(2, *otherwise);
       if (numbers && numbers->size() == 1)
@@ -320,7 +322,7 @@ Value unfold(B &b) {
 Value fold(B &b) {
   Operand operand = b.getOperand(0, "x");
   std::optional<Patches> patches = operand ? Patches::read(b) : std::nullopt;
-  std::optional<Numbers> size = patches ? b.getIntegers(UINT_MAX, "output_size") : std::nullopt;
+  std::optional<Numbers> size = patches ? b.getIntegers(kKeywordOnly, "output_size") : std::nullopt;
   if (!patches || b.hasFailed())
     return {};
   if (!operand.isFloat())

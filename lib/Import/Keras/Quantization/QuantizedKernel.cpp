@@ -89,7 +89,7 @@ void QuantizedKernel::addKernel() {
   quantizer->fileShape.assign(full.begin(), full.end());
   quantizer->isInt4 = quantization.mode == QuantizationMode::Int4;
   quantizer->blockSize = quantization.blockSize;
-  quantizer->dtype = b.getVariableDType();
+  quantizer->dtype = b.policies.getVariableDType(b.layer, b.path);
   llvm::SmallVector<int64_t> stored(full);
   if (!quantizer->isInt4) {
     quantizer->shape.assign(full.begin(), full.end());

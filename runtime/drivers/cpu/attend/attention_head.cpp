@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/drivers/cpu/attend/attention_head.h"
 #include "runtime/base/dtype.h"
+#include "runtime/drivers/cpu/attend/attention_sight.h"
 #include "runtime/drivers/cpu/kernels/work_blocks.h"
 
 #include <algorithm>
@@ -222,52 +223,6 @@ void AttentionHead::storeTransposed(const Sums &sums, int64_t width, int64_t pai
 
 // ---- Attention ----------------------------------------------------------------------------------
 
-AttentionHead::Sight AttentionHead::sightOf(const uint8_t *mask, int64_t pair,
-                                            int64_t target) const {
-  if (!mask)
-    return {shape.causal ? std::min(target + 1, shape.sources) : shape.sources, nullptr, false};
-  const uint8_t *row = mask + shape.maskRow(pair, target);
-  int64_t seen = shape.sources;
-  while (seen > 0 && !row[seen - 1])
-    --seen;
-  if (seen == 0)
-    return {shape.hiddenScore ? 0 : shape.sources, nullptr, true};
-  return {seen, row, false};
-}
-
-int64_t AttentionHead::hiddenFrom(const Sight &sight) const {
-  const int64_t behind = shape.sources - sight.seen;
-  return sight.mask ? behind + std::count(sight.mask, sight.mask + sight.seen, 0) : behind;
-}
-
-void AttentionHead::shareWithHidden(const Sight &sight, float *row, float *largest,
-                                    float *sum) const {
-  constexpr float negligible = 104; // e^-104 is 0
-  const auto score = static_cast<float>(*shape.hiddenScore);
-  // A largest score that is NaN ends here, too.
-  if (!(*largest < score + negligible))
-    return;
-  const int64_t hidden = hiddenFrom(sight);
-  if (hidden == 0)
-    return;
-  const float top = std::max(*largest, score), own = *sum * std::exp(*largest - top),
-              total = own + static_cast<float>(hidden) * std::exp(score - top);
-  // If all scores are -inf, or there is none, the sum and the probabilities are not numbers.
-  const bool counts = own > 0;
-  for (int64_t i = 0; i < sight.seen; ++i)
-    row[i] = counts ? row[i] * (own / total) : 0;
-  *largest = top;
-  *sum = counts ? total : static_cast<float>(hidden) * std::exp(score - top);
-}
-
-int64_t AttentionHead::seenFrom(const uint8_t *mask, int64_t pair, int64_t first,
-                                int64_t count) const {
-  int64_t most = 1; // products have a column at least
-  for (int64_t target = first; target < first + count; ++target)
-    most = std::max(most, sightOf(mask, pair, target).seen);
-  return most;
-}
-
 const uint8_t *AttentionHead::keptOf(const AttentionDropout &dropout, int64_t pair,
                                      int64_t target) const {
   return dropout.drops ? dropout.kept + (pair * shape.targets + target) * shape.sources : nullptr;
@@ -275,24 +230,25 @@ const uint8_t *AttentionHead::keptOf(const AttentionDropout &dropout, int64_t pa
 
 void AttentionHead::attend(const AttentionOperands &operands, int64_t pair, int64_t first,
                            int64_t end) {
+  const AttentionSight sights(shape, operands.mask);
   packSources(at(operands.key, pair, 0, shape.sources, shape.width), shape.width, keys);
   packWidth(at(operands.value, pair, 0, shape.sources, shape.valueWidth), shape.valueWidth, values);
   for (int64_t target = first; target < end; target += block) {
     const int64_t count = std::min(block, end - target),
-                  seen = seenFrom(operands.mask, pair, target, count);
+                  seen = sights.seenFrom(pair, target, count);
     copyRows(at(operands.query, pair, target, shape.targets, shape.width), count, shape.width,
              queries);
     multiply(queries, count, keys, seen, keys.steps, scores);
     for (int64_t i = 0; i < count; ++i) {
       float largest, sum;
-      const Sight sight = sightOf(operands.mask, pair, target + i);
+      const Sight sight = sights.of(pair, target + i);
       if (sight.isHidden)
         std::fill_n(scores.row(i), sight.seen, 0.0f);
       rows.softmax(scores.row(i), sight.mask, keptOf(operands.dropout, pair, target + i),
                    sight.seen, static_cast<float>(shape.scale),
                    static_cast<float>(operands.dropout.scale), &largest, &sum);
       if (shape.hiddenScore)
-        shareWithHidden(sight, scores.row(i), &largest, &sum);
+        sights.shareWithHidden(sight, scores.row(i), &largest, &sum);
       std::fill(scores.row(i) + sight.seen, scores.row(i) + seen, 0.0f);
       static_cast<float *>(operands.logSums)[pair * shape.targets + target + i] =
           largest + std::log(sum);
@@ -324,7 +280,8 @@ void AttentionHead::differentiate(const AttentionGradientOperands &operands, int
 
 void AttentionHead::differentiateBlock(const AttentionGradientOperands &operands, int64_t pair,
                                        int64_t first, int64_t count) {
-  const int64_t seen = seenFrom(operands.mask, pair, first, count);
+  const AttentionSight sights(shape, operands.mask);
+  const int64_t seen = sights.seenFrom(pair, first, count);
   copyRows(at(operands.query, pair, first, shape.targets, shape.width), count, shape.width,
            queries);
   copyRows(at(operands.cotangent, pair, first, shape.targets, shape.valueWidth), count,
@@ -337,7 +294,7 @@ void AttentionHead::differentiateBlock(const AttentionGradientOperands &operands
           shape.valueWidth, wide[0]);
     widen(at(operands.out, pair, first + i, shape.targets, shape.valueWidth), shape.valueWidth,
           wide[1]);
-    const Sight sight = sightOf(operands.mask, pair, first + i);
+    const Sight sight = sights.of(pair, first + i);
     if (sight.isHidden)
       std::fill_n(scores.row(i), sight.seen, 0.0f);
     rows.differentiate(scores.row(i), products.row(i), sight.mask,

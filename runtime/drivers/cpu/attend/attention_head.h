@@ -85,22 +85,8 @@ private:
   void storeTransposed(const Sums &sums, int64_t width, int64_t pair, void *to) const;
   void differentiateBlock(const AttentionGradientOperands &operands, int64_t pair, int64_t first,
                           int64_t count);
-  // The sources of a target that count are among the first `seen`. Hidden is a target whose mask
-  // has none: then all count, by scores of 0, unless what is hidden has a score of its own.
-  struct Sight {
-    int64_t seen;
-    const uint8_t *mask; // null: all of them
-    bool isHidden;
-  };
-  Sight sightOf(const uint8_t *mask, int64_t pair, int64_t target) const;
-  int64_t hiddenFrom(const Sight &sight) const; // the sources that do not count
-  // Takes from a softmax, and adds to its largest score and sum, what the sources that do not count
-  // have of it, where their score is not far below.
-  void shareWithHidden(const Sight &sight, float *row, float *largest, float *sum) const;
   // Which probabilities of the target dropout keeps; null: all of them.
   const uint8_t *keptOf(const AttentionDropout &dropout, int64_t pair, int64_t target) const;
-  // The number of sources up to the last one that any of these targets sees.
-  int64_t seenFrom(const uint8_t *mask, int64_t pair, int64_t first, int64_t count) const;
 
   const Attention &shape;
   const MicroKernel &kernel;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which pages of buffers may be huge, as the kernel's list of mappings has it.
+// Memory of buffers, and which of its pages may be huge, as the kernel's list of mappings has it.
 #include "runtime/base/memory.h"
 #include "runtime/execution/variable_layout.h"
 
@@ -37,6 +37,22 @@ std::string adviceAt(const void *address) {
 }
 
 bool hasHugePages() { return std::ifstream("/sys/kernel/mm/transparent_hugepage/enabled").good(); }
+
+TEST(Buffers, AreAlignedAndZeroed) {
+  for (uint64_t bytes : {1ull, 100ull, 1ull << 20, 5ull << 20}) {
+    Buffer buffer;
+    ASSERT_TRUE(buffer.allocate(bytes));
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(buffer.data()) % bufferAlignment, 0u);
+    EXPECT_EQ(buffer.size(), bytes);
+    for (uint64_t i = 0; i < bytes; i += 997)
+      ASSERT_EQ(buffer.data()[i], 0);
+    std::memset(buffer.data(), 1, bytes);
+  }
+  Buffer empty, impossible;
+  EXPECT_TRUE(empty.allocate(0));
+  EXPECT_FALSE(impossible.allocate(UINT64_MAX - 5));
+  EXPECT_FALSE(impossible.allocate(uint64_t{1} << 60));
+}
 
 TEST(Buffers, AskForHugePagesThatTheyFill) {
   if (!hasHugePages())

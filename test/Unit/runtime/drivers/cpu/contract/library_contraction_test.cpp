@@ -49,8 +49,9 @@ class LibraryContractions : public ::testing::Test {
 protected:
   void expectExactSums(cts::ContractionData &data, uint32_t index) {
     auto driver = makeCpuDriver({1 + index % 8, cts::isa()});
-    driver->recordKernels();
-    ASSERT_EQ(driver->setKernelChoices("5 1 changing onednn\n"), MPC_RT_OK) << mpc_rt_last_error();
+    driver->kernels().log.start();
+    ASSERT_EQ(driver->kernels().setChoices("5 1 changing onednn\n"), MPC_RT_OK)
+        << mpc_rt_last_error();
     const auto descriptor = data.shape.descriptor(5);
     ASSERT_EQ(driver->begin(WeightUse::updated), MPC_RT_OK);
     ASSERT_EQ(cts::callContract(*driver, descriptor, data.lhs.data(), data.rhs.data(),
@@ -58,9 +59,9 @@ protected:
               MPC_RT_OK)
         << mpc_rt_last_error();
     driver->end();
-    ASSERT_EQ(data.difference(), "") << driver->usedKernels();
+    ASSERT_EQ(data.difference(), "") << driver->kernels().log.text();
     // Kernels named KIND:ISA.
-    const std::string line = driver->usedKernels();
+    const std::string line = driver->kernels().log.text();
     byLibrary += line.substr(0, line.find(": ")).find(':') != std::string::npos;
   }
 

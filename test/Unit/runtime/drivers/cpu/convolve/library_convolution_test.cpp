@@ -18,10 +18,10 @@ class LibraryConvolutions : public DrawnConvolutions<mpc_rt_convolution_directio
 protected:
   void run(cts::ConvolutionData &data, unsigned threads) const override {
     auto driver = makeCpuDriver({threads, cts::isa()});
-    driver->recordKernels();
+    driver->kernels().log.start();
     const std::string choice =
         "convolution 5 " + std::to_string(data.shape.batch) + " changing onednn\n";
-    ASSERT_EQ(driver->setKernelChoices(choice.c_str()), MPC_RT_OK) << mpc_rt_last_error();
+    ASSERT_EQ(driver->kernels().setChoices(choice.c_str()), MPC_RT_OK) << mpc_rt_last_error();
     auto descriptor = data.shape.descriptor(5);
     ASSERT_EQ(driver->begin(WeightUse::updated), MPC_RT_OK);
     EXPECT_EQ(cts::callConvolve(*driver, descriptor, data.lhs.data(), data.rhs.data(),
@@ -30,7 +30,7 @@ protected:
         << mpc_rt_last_error();
     driver->end();
     // Kernels named KIND:ISA.
-    const std::string line = driver->usedKernels();
+    const std::string line = driver->kernels().log.text();
     byLibrary += line.substr(0, line.find(": ")).find(':') != std::string::npos;
   }
 

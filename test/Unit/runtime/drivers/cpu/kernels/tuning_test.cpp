@@ -100,7 +100,7 @@ protected:
     images.images = {9, 8}, images.kernel = {3, 3}, images.strides = images.dilations = {1, 1};
     images.low = images.high = {1, 1};
     driver = makeDriver();
-    driver->recordKernels();
+    driver->kernels().log.start();
   }
   static std::unique_ptr<Driver> makeDriver() { return makeCpuDriver({2, cts::isa()}); }
 
@@ -114,7 +114,7 @@ protected:
               MPC_RT_OK);
     driver->end();
     EXPECT_EQ(data.difference(), "");
-    return kernelOf(driver->usedKernels());
+    return kernelOf(driver->kernels().log.text());
   }
   std::string convolve(WeightUse use = WeightUse::updated) {
     cts::ConvolutionData data(images);
@@ -125,7 +125,7 @@ protected:
               MPC_RT_OK);
     driver->end();
     EXPECT_EQ(data.difference(), "");
-    return kernelOf(driver->usedKernels());
+    return kernelOf(driver->kernels().log.text());
   }
   // The kernel in "LAYER SIZES DTYPES KERNEL: REASON".
   static std::string kernelOf(const std::string &line) {
@@ -146,13 +146,13 @@ protected:
 
 TEST_F(Tuning, MeasuresEachProductOnceAndKeepsTheResult) {
   multiply();
-  EXPECT_EQ(driver->kernelChoices(), "") << "nothing was asked to be measured";
-  driver->tune();
+  EXPECT_EQ(driver->kernels().choices(), "") << "nothing was asked to be measured";
+  driver->kernels().tune();
   for (bool accumulate : {false, true}) { // what is measured leaves the result alone
     product.accumulate = accumulate;
     multiply();
   }
-  const std::string choices = driver->kernelChoices();
+  const std::string choices = driver->kernels().choices();
   const char *own = nameOfOwn();
   if (!own) {
     EXPECT_EQ(choices, "");
@@ -162,8 +162,8 @@ TEST_F(Tuning, MeasuresEachProductOnceAndKeepsTheResult) {
               choices == "5 9 changing onednn\n")
       << choices;
   auto other = makeDriver();
-  ASSERT_EQ(other->setKernelChoices(choices.c_str()), MPC_RT_OK);
-  EXPECT_EQ(other->kernelChoices(), choices);
+  ASSERT_EQ(other->kernels().setChoices(choices.c_str()), MPC_RT_OK);
+  EXPECT_EQ(other->kernels().choices(), choices);
 }
 
 TEST_F(Tuning, MeasuresProductsOfKeptBytes) {
@@ -171,27 +171,27 @@ TEST_F(Tuning, MeasuresProductsOfKeptBytes) {
   product.lhs = product.rhs = MPC_RT_INT8;
   product.out = MPC_RT_INT32;
   product.rhsVariable = 1;
-  driver->tune();
+  driver->kernels().tune();
   multiply();
-  EXPECT_EQ(driver->kernelChoices(), "") << "weights that change have no kernel of ours";
-  const std::string measured = multiply(WeightUse::constant), choices = driver->kernelChoices();
+  EXPECT_EQ(driver->kernels().choices(), "") << "weights that change have no kernel of ours";
+  const std::string measured = multiply(WeightUse::constant), choices = driver->kernels().choices();
   const Int8Kernel *own = int8Kernel(cts::isa());
   if (!own || choices.empty()) // or oneDNN has none
     return;
   const std::string line = "5 9 kept " + std::string(measured == own->name ? measured : "onednn");
   EXPECT_EQ(choices, line + "\n");
   EXPECT_EQ(multiply(WeightUse::constant), measured);
-  ASSERT_EQ(driver->setKernelChoices("5 9 kept onednn\n"), MPC_RT_OK);
+  ASSERT_EQ(driver->kernels().setChoices("5 9 kept onednn\n"), MPC_RT_OK);
   EXPECT_NE(multiply(WeightUse::constant), own->name);
-  ASSERT_EQ(driver->setKernelChoices(("5 9 kept " + std::string(own->name) + "\n").c_str()),
+  ASSERT_EQ(driver->kernels().setChoices(("5 9 kept " + std::string(own->name) + "\n").c_str()),
             MPC_RT_OK);
   EXPECT_EQ(multiply(WeightUse::constant), own->name);
 }
 
 TEST_F(Tuning, MeasuresConvolutions) {
   convolve();
-  EXPECT_EQ(driver->kernelChoices(), "");
-  driver->tune();
+  EXPECT_EQ(driver->kernels().choices(), "");
+  driver->kernels().tune();
   images.rhsVariable = 1;
   images.hasBias = images.relu = true;
   const std::string changing = convolve(), kept = convolve(WeightUse::constant);
@@ -200,8 +200,8 @@ TEST_F(Tuning, MeasuresConvolutions) {
   auto named = [](const std::string &kernel) {
     return kernel == "depthwise" ? kernel : std::string("onednn");
   };
-  EXPECT_EQ(driver->kernelChoices(), "convolution 5 3 changing " + named(changing) +
-                                         "\nconvolution 5 3 kept " + named(kept) + "\n");
+  EXPECT_EQ(driver->kernels().choices(), "convolution 5 3 changing " + named(changing) +
+                                             "\nconvolution 5 3 kept " + named(kept) + "\n");
 }
 
 // Our kernel computes those wide windows whose neighbours share sources in registers.
@@ -241,11 +241,11 @@ TEST_F(Tuning, MultipliesAFewFiltersItself) {
 
 TEST_F(Tuning, FollowsWhatItIsTold) {
   multiply(); // makes a plan by rules
-  ASSERT_EQ(driver->setKernelChoices("5 9 changing onednn\n"), MPC_RT_OK);
+  ASSERT_EQ(driver->kernels().setChoices("5 9 changing onednn\n"), MPC_RT_OK);
   const char *own = nameOfOwn();
   const std::string name = own ? own : "avx512_float32";
   EXPECT_NE(multiply(), name);
-  auto status = driver->setKernelChoices(("5 9 changing " + name + "\n").c_str());
+  auto status = driver->kernels().setChoices(("5 9 changing " + name + "\n").c_str());
   if (!own) {
     EXPECT_EQ(status, MPC_RT_UNAVAILABLE);
     return;
@@ -261,7 +261,7 @@ TEST_F(Tuning, FollowsWhatItIsToldOfConvolutions) {
     images.direction = direction;
     for (int64_t groups : {1, 32}) {
       images.groups = groups;
-      ASSERT_EQ(driver->setKernelChoices("convolution 5 3 changing onednn\n"), MPC_RT_OK);
+      ASSERT_EQ(driver->kernels().setChoices("convolution 5 3 changing onednn\n"), MPC_RT_OK);
       const std::string library = convolve();
       EXPECT_NE(library, "depthwise");
       const char *own = groups == 1 ? nameOfOwn() : "depthwise";
@@ -269,7 +269,7 @@ TEST_F(Tuning, FollowsWhatItIsToldOfConvolutions) {
         continue;
       EXPECT_NE(library, own);
       const std::string line = std::string("convolution 5 3 changing ") + own + "\n";
-      ASSERT_EQ(driver->setKernelChoices(line.c_str()), MPC_RT_OK);
+      ASSERT_EQ(driver->kernels().setChoices(line.c_str()), MPC_RT_OK);
       EXPECT_EQ(convolve(), own);
       // The rules decide on a product that the kernel does not compute.
       images.lhs = MPC_RT_FLOAT64;
@@ -282,12 +282,12 @@ TEST_F(Tuning, FollowsWhatItIsToldOfConvolutions) {
 TEST_F(Tuning, RefusesKernelsThatAreNotHere) {
   for (const char *text : {"5 9 kept abacus\n", "convolution 5 9 kept abacus\n",
                            "5 9 kept depthwise\n"}) { // of a convolution only
-    EXPECT_EQ(driver->setKernelChoices(text), MPC_RT_UNAVAILABLE) << text;
+    EXPECT_EQ(driver->kernels().setChoices(text), MPC_RT_UNAVAILABLE) << text;
     EXPECT_NE(std::string(mpc_rt_last_error()).find("' does not run on this CPU"),
               std::string::npos);
   }
-  EXPECT_EQ(driver->setKernelChoices("abacus"), MPC_RT_INVALID_ARGUMENT);
-  EXPECT_EQ(driver->kernelChoices(), "");
+  EXPECT_EQ(driver->kernels().setChoices("abacus"), MPC_RT_INVALID_ARGUMENT);
+  EXPECT_EQ(driver->kernels().choices(), "");
 }
 
 } // namespace

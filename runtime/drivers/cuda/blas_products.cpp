@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How cuBLASLt is to multiply: descriptions, the choice of an algorithm, and what of the epilogue
-// it does.
+// cuBLASLt counts columns first: a row-major product L R is the column-major product of R and L,
+// taken as they lie in memory.
+#include "runtime/drivers/cuda/blas_products.h"
 #include "runtime/base/dtype.h"
-#include "runtime/drivers/cuda/contractor.h"
-
-#include <cstdlib>
-#include <cstring>
 
 namespace mpc::rt::cuda {
+namespace {
 
+// NVIDIA recommends this for Hopper; earlier GPUs need less.
+constexpr uint64_t workspaceBytes = uint64_t{32} << 20;
+
+// cuBLASLt's number of a dtype; false when it has none.
 bool dataType(mpc_rt_dtype_t dtype, lt::DataType &type) {
   switch (dtype) {
   case MPC_RT_FLOAT32:
@@ -41,8 +43,49 @@ bool dataType(mpc_rt_dtype_t dtype, lt::DataType &type) {
   }
 }
 
-// Everything that the choice depends on.
-std::string Contractor::keyOf(const Plan &plan) const {
+} // namespace
+
+BlasProducts::~BlasProducts() {
+  session.makeCurrent();
+  if (handle)
+    blas->destroy(handle);
+}
+
+void BlasProducts::release(ProductPlan &plan) const {
+  if (plan.desc)
+    blas->descDestroy(plan.desc);
+  plan.desc = nullptr;
+  for (lt::Layout *layout : {&plan.a, &plan.b, &plan.d}) {
+    if (*layout)
+      blas->layoutDestroy(*layout);
+    *layout = nullptr;
+  }
+}
+
+mpc_rt_status_t BlasProducts::check(int result, const char *layer, const char *what) const {
+  if (result == 0)
+    return MPC_RT_OK;
+  return fail(MPC_RT_INTERNAL, "%s: cuBLASLt: %s failed with status %d", layer, what, result);
+}
+
+mpc_rt_status_t BlasProducts::open() {
+  const char *problem = nullptr;
+  blas = lt::api(problem);
+  if (!blas)
+    return fail(MPC_RT_UNAVAILABLE, "matrix products on the GPU: %s", problem);
+  if (auto status = check(blas->create(&handle), "matrix products on the GPU", "opening it"))
+    return status;
+  int version[] = {0, 0, 0};
+  for (int part : {lt::majorVersion, lt::minorVersion, lt::patchLevel})
+    blas->property(static_cast<lt::LibraryProperty>(part), &version[part]);
+  algorithms.open("cublaslt-" + std::to_string(version[0]) + "." + std::to_string(version[1]) +
+                  "." + std::to_string(version[2]) + "-sm_" + std::to_string(session.architecture) +
+                  "-" + std::to_string(session.multiprocessors) + "-" + session.name);
+  bool grew = false;
+  return workspace.reserve(workspaceBytes, "workspace of cuBLASLt", grew);
+}
+
+std::string BlasProducts::keyOf(const ProductPlan &plan) const {
   const Contraction &c = plan.shape;
   std::string key;
   const auto operands = static_cast<int64_t>(c.lhs == c.rhs ? c.lhs : c.lhs << 8 | c.rhs);
@@ -55,7 +98,7 @@ std::string Contractor::keyOf(const Plan &plan) const {
   return key;
 }
 
-bool Contractor::chooseKnown(Plan &plan, const std::string &key) const {
+bool BlasProducts::chooseKnown(ProductPlan &plan, const std::string &key) const {
   lt::Algorithm algorithm;
   lt::Heuristic result = {};
   if (!algorithms.find(key, algorithm) ||
@@ -68,7 +111,7 @@ bool Contractor::chooseKnown(Plan &plan, const std::string &key) const {
   return true;
 }
 
-int Contractor::askHeuristic(Plan &plan, int &found) const {
+int BlasProducts::askHeuristic(ProductPlan &plan, int &found) const {
   lt::Preference preference = nullptr;
   if (int code = blas->preferenceCreate(&preference))
     return code;
@@ -87,7 +130,7 @@ int Contractor::askHeuristic(Plan &plan, int &found) const {
   return code;
 }
 
-mpc_rt_status_t Contractor::choose(Plan &plan, const char *layer) {
+mpc_rt_status_t BlasProducts::choose(ProductPlan &plan, const char *layer) {
   const Contraction &c = plan.shape;
   const std::string key = keyOf(plan);
   if (chooseKnown(plan, key))
@@ -104,11 +147,12 @@ mpc_rt_status_t Contractor::choose(Plan &plan, const char *layer) {
   return MPC_RT_OK;
 }
 
-mpc_rt_status_t Contractor::describe(Plan &plan, const char *layer) const {
+mpc_rt_status_t BlasProducts::describe(ProductPlan &plan, const char *layer) const {
   const Contraction &c = plan.shape;
   release(plan);
   lt::DataType lhs, rhs, out;
-  dataType(c.lhs, lhs), dataType(c.rhs, rhs), dataType(c.out, out); // takes() looked at them
+  dataType(c.lhs, lhs), dataType(c.rhs, rhs),
+      dataType(c.out, out); // rules::BlasProduct looked at them
   // The factors of the sums are of the type that sums.
   plan.factors = out == lt::r64f || out == lt::r32i ? out : lt::r32f;
   lt::ComputeType compute = out == lt::r64f           ? lt::compute64f
@@ -143,8 +187,8 @@ mpc_rt_status_t Contractor::describe(Plan &plan, const char *layer) const {
   return check(code, layer, "describing an operand");
 }
 
-mpc_rt_status_t Contractor::setBeside(const Plan &plan, const Operands &operands,
-                                      const char *layer) const {
+mpc_rt_status_t BlasProducts::setBeside(const ProductPlan &plan, const ProductOperands &operands,
+                                        const char *layer) const {
   const Contraction &c = plan.shape;
   const bool areBits = c.makesMask || c.readsMask;
   const void *address = c.makesMask       ? operands.bits.mask
@@ -157,14 +201,15 @@ mpc_rt_status_t Contractor::setBeside(const Plan &plan, const Operands &operands
   return check(code, layer, "setting what the epilogue reads or writes");
 }
 
-mpc_rt_status_t Contractor::setSums(const Plan &plan, const Operands &operands,
-                                    const char *layer) const {
+mpc_rt_status_t BlasProducts::setSums(const ProductPlan &plan, const ProductOperands &operands,
+                                      const char *layer) const {
   return check(blas->descSet(plan.desc, lt::biasPointer, &operands.sums, sizeof operands.sums),
                layer, "setting the sums of columns");
 }
 
-mpc_rt_status_t Contractor::setEpilogue(Plan &plan, uint32_t epilogue, const Operands &operands,
-                                        const char *layer) const {
+mpc_rt_status_t BlasProducts::setEpilogue(ProductPlan &plan, uint32_t epilogue,
+                                          const ProductOperands &operands,
+                                          const char *layer) const {
   epilogue |= plan.shape.hasBias ? lt::epilogueBias : 0u;
   plan.epilogue = epilogue ? epilogue : uint32_t{lt::epilogueDefault};
   if (auto status =
@@ -177,50 +222,33 @@ mpc_rt_status_t Contractor::setEpilogue(Plan &plan, uint32_t epilogue, const Ope
                                              : MPC_RT_OK;
 }
 
-// MPC_CUBLASLT_GELU=off: kernels of the artifact apply gelu, to compare.
-static bool usesGelu() {
-  const char *choice = std::getenv("MPC_CUBLASLT_GELU");
-  return !choice || std::strcmp(choice, "off") != 0;
-}
-
-mpc_rt_status_t Contractor::chooseEpilogue(Plan &plan, const Operands &operands,
-                                           const char *layer) {
-  const Contraction &c = plan.shape;
-  // The description starts anew, so that nothing is left of the epilogue before, as memory for
-  // bits.
-  auto has = [&](lt::Epilogue epilogue) {
-    return describe(plan, layer) == MPC_RT_OK &&
-           setEpilogue(plan, epilogue, operands, layer) == MPC_RT_OK &&
-           choose(plan, layer) == MPC_RT_OK;
-  };
-  if (c.makesMask && has(lt::epilogueReluMask) && keepsNaN(plan, operands) &&
-      makesBits(plan, operands))
-    return MPC_RT_OK;
-  if (c.relu && has(lt::epilogueRelu) && keepsNaN(plan, operands))
-    return MPC_RT_OK;
-  // The library has no bias in front of these.
-  if (c.readsMask && !c.hasBias && has(lt::epilogueReluDerivative) && followsBits(plan, operands) &&
-      isWorthwhile(plan, operands, layer))
-    return MPC_RT_OK;
-  // In columns a row's arguments follow each other: whole packs of 8.
-  const bool hasGeluRows = !(c.keepsArgument || c.geluGradient) || c.n % 8 == 0;
-  const bool triesGelu = (c.gelu || c.geluGradient) && hasGeluRows && usesGelu();
-  if (triesGelu && c.gelu && has(c.keepsArgument ? lt::epilogueGeluKept : lt::epilogueGelu) &&
-      appliesGelu(plan, operands))
-    return MPC_RT_OK;
-  if (triesGelu && c.geluGradient && !c.hasBias && has(lt::epilogueGeluDerivative) &&
-      appliesGeluGradient(plan, operands))
-    return MPC_RT_OK;
-  // The library's sums have the type of the result.
-  if (c.sumsColumns && !c.accumulate && !c.hasBias && c.sumsDtype() == c.out &&
-      has(lt::epilogueColumnSums) && sumsColumns(plan, operands))
-    return MPC_RT_OK;
-  // Kernels of the artifact do the rest afterwards.
-  if (auto status = describe(plan, layer))
-    return status;
-  if (auto status = setEpilogue(plan, 0, operands, layer))
-    return status;
-  return choose(plan, layer);
+mpc_rt_status_t BlasProducts::issue(const ProductPlan &plan, const ProductOperands &operands,
+                                    const char *layer) const {
+  const Contraction &shape = plan.shape;
+  if (shape.hasBias)
+    if (auto status =
+            check(blas->descSet(plan.desc, lt::biasPointer, &operands.bias, sizeof operands.bias),
+                  layer, "setting the bias"))
+      return status;
+  if (plan.epilogue & lt::epilogueBeside)
+    if (auto status = setBeside(plan, operands, layer))
+      return status;
+  if (plan.epilogue & lt::epilogueColumnSums)
+    if (auto status = setSums(plan, operands, layer))
+      return status;
+  const float one = 1;
+  const double one64 = 1;
+  const int32_t one32 = 1;
+  const void *alpha = plan.factors == lt::r64f   ? static_cast<const void *>(&one64)
+                      : plan.factors == lt::r32i ? static_cast<const void *>(&one32)
+                                                 : &one;
+  const double none64 = 0; // the same bytes are 0 in every type
+  const void *none = &none64;
+  return check(blas->matmul(handle, plan.desc, alpha, operands.rhs, plan.a, operands.lhs, plan.b,
+                            shape.accumulate ? alpha : none, operands.out, plan.d, operands.out,
+                            plan.d, &plan.choice.algorithm, workspace.data(), workspace.size(),
+                            session.stream),
+               layer, "the product");
 }
 
 } // namespace mpc::rt::cuda

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/drivers/cpu/cpu_kernels.h"
+#include "runtime/base/fork_watch.h"
+#include "runtime/base/status.h"
+
+#include <utility>
+
+namespace mpc::rt {
+
+void CpuKernels::make() {
+  contractor.emplace(team, isa, chosen, log);
+  convolver.emplace(team, isa, chosen, log);
+  attender.emplace(team, isa, onednn::hasNativeBFloat16());
+  forks = forksSeen();
+  isForkedThread = cameOutOfFork();
+}
+
+void CpuKernels::followFork() {
+  if (forks != forksSeen() || isForkedThread != cameOutOfFork())
+    make();
+}
+
+void CpuKernels::setWeightsConstant(bool areConstant) {
+  contractor->setWeightsConstant(areConstant);
+  convolver->setWeightsConstant(areConstant);
+}
+
+void CpuKernels::forgetWeights() noexcept {
+  contractor->forgetWeights();
+  convolver->forgetWeights();
+}
+
+uint64_t CpuKernels::bytes() const noexcept {
+  return contractor->bytes() + convolver->bytes() + attender->bytes();
+}
+
+void CpuKernels::forgetPlans() noexcept {
+  contractor->forgetPlans();
+  convolver->forgetPlans();
+}
+
+void CpuKernels::tune() noexcept {
+  chosen.startMeasuring();
+  forgetPlans();
+}
+
+mpc_rt_status_t CpuKernels::setChoices(const char *text) {
+  KernelChoices wanted = chosen;
+  if (!wanted.parse(text))
+    return fail(MPC_RT_INVALID_ARGUMENT,
+                "choices of kernels: expected lines of [convolution] ID BATCH kept|changing "
+                "KERNEL, as mpc_rt_context_kernel_choices gives");
+  for (auto &[product, kernel] : wanted.all()) {
+    const bool has = product.operation == KernelChoices::Operation::convolution
+                         ? convolver->hasKernel(kernel)
+                         : contractor->hasKernel(kernel);
+    if (kernel != libraryKernel && !has)
+      return fail(MPC_RT_UNAVAILABLE,
+                  "choices of kernels: '%s' does not run on this CPU; measure here again",
+                  kernel.c_str());
+  }
+  chosen = std::move(wanted);
+  forgetPlans();
+  return MPC_RT_OK;
+}
+
+} // namespace mpc::rt

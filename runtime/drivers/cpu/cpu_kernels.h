@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The objects that contract, convolve and attend on one thread team, and the choices of kernels
+// that they share.
+#ifndef MPC_RUNTIME_DRIVERS_CPU_CPU_KERNELS_H
+#define MPC_RUNTIME_DRIVERS_CPU_CPU_KERNELS_H
+
+#include "runtime/drivers/cpu/attend/attender.h"
+#include "runtime/drivers/cpu/contract/contractor.h"
+#include "runtime/drivers/cpu/convolve/convolver.h"
+#include "runtime/drivers/kernel_selection.h"
+#include "runtime/threads/thread_team.h"
+
+#include <optional>
+
+namespace mpc::rt {
+
+class CpuKernels final : public KernelSelection {
+public:
+  CpuKernels(ThreadTeam &team, int isa) : team(team), isa(isa) { make(); }
+
+  // oneDNN's primitives are made for a number of threads, of which a fork leaves one: what the
+  // parent made, or another thread of the child, is made again.
+  void followFork();
+  void setWeightsConstant(bool areConstant);
+  void forgetWeights() noexcept;
+  // Bytes held for packed weights, converted operands and scratch.
+  uint64_t bytes() const noexcept;
+
+  void tune() noexcept override;
+  std::string choices() const override { return chosen.text(); }
+  mpc_rt_status_t setChoices(const char *text) override;
+
+  std::optional<Contractor> contractor;
+  std::optional<Convolver> convolver;
+  std::optional<Attender> attender;
+
+private:
+  void make();
+  void forgetPlans() noexcept;
+
+  ThreadTeam &team;
+  const int isa;
+  KernelChoices chosen;
+  unsigned forks = 0;
+  bool isForkedThread = false;
+};
+
+} // namespace mpc::rt
+
+#endif
