@@ -9,6 +9,7 @@
 #include "lib/Driver/ProgressLine.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mpc/Driver/Compile.h"
+#include "mpc/Driver/DescribeLayers.h"
 #include "mpc/Driver/ModelState.h"
 #include "mpc/Import/Keras/Import.h"
 #include "mpc/InitAll.h"
@@ -43,6 +44,9 @@ private:
   ExitCode load();
   ExitCode loadKeras(llvm::MemoryBufferRef buffer);
   friend ExitCode loadOnnx(Compilation &compilation);
+  friend ExitCode describeLayers(const CompileOptions &options, ModelLayers &model);
+  friend ExitCode proveModel(const CompileOptions &options, const InputRanges &inputs,
+                             std::vector<LayerProof> &proofs);
   ExitCode loadIR(llvm::MemoryBufferRef buffer);
   void warnOfLateOptions();
   ExitCode specializeBatch();

@@ -316,7 +316,7 @@ ExitCode Compilation::runPhase(Phase phase) {
                : reportInternalError(phase, "a pass failed");
   if (phase == Phase::Policy) {
     recordManifest();
-    explanation.recordLayers(*module);
+    explanation.recordLayers(*module, options.policyReasons);
   }
   // Rules on layers look at the former, rules on types at the latter.
   if (phase == Phase::Policy || phase == Phase::Casts)
@@ -438,6 +438,7 @@ ExitCode Compilation::emit() {
   emitOptions.compilerVersion = options.compilerVersion;
   emitOptions.embedWeights = options.embedWeights;
   emitOptions.cacheFolder = options.cacheFolder;
+  emitOptions.extraFiles = options.extraFiles;
   emitOptions.warn = [&](const llvm::Twine &text) { diagnostics.warning(text); };
   progress.show("phase module");
   emitOptions.progress = [&](size_t done, size_t all) {

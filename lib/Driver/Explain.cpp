@@ -90,7 +90,7 @@ static std::string joinShapes(const std::vector<std::string> &shapes) {
   return result;
 }
 
-void Explanation::recordLayers(ModuleOp module) {
+void Explanation::recordLayers(ModuleOp module, const std::map<std::string, std::string> &reasons) {
   llvm::StringSet<> seen;
   module.walk([&](LayerOp layer) {
     if (!seen.insert(layer.getPath()).second)
@@ -104,6 +104,8 @@ void Explanation::recordLayers(ModuleOp module) {
       row.accumulate = text(precision->getAccumulate());
       row.rule = precision->getRule().str();
       row.policy = policies[row.path];
+      if (auto reason = reasons.find(row.path); reason != reasons.end())
+        row.reason = reason->second;
     }
     layers.push_back(row);
   });
@@ -242,7 +244,7 @@ void Explanation::printLayers(llvm::raw_ostream &os) const {
   std::vector<std::vector<std::string>> rows{{"layer", "class", "policy", "compute", "variables",
                                               "accumulate", "output", "casts of", "decided by"}};
   for (const Layer &layer : layers) {
-    std::string rule = ruleText(layer.rule);
+    std::string rule = layer.reason.empty() ? ruleText(layer.rule) : "search: " + layer.reason;
     rows.push_back({layer.path, layer.kind, orDash(layer.policy), orDash(layer.compute),
                     orDash(layer.variable), orDash(layer.accumulate), orDash(layer.output),
                     orDash(layer.casts), rule});
@@ -346,6 +348,8 @@ void Explanation::writeJson(llvm::raw_ostream &os) const {
           json.attribute("output", layer.output);
           json.attribute("casts", layer.casts);
           json.attribute("rule", layer.rule);
+          if (!layer.reason.empty())
+            json.attribute("reason", layer.reason);
         });
     });
     json.attributeArray("ops", [&] {

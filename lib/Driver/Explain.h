@@ -17,7 +17,8 @@ namespace mpc {
 class Explanation {
 public:
   /// After phase policy: the policy of each layer and the rule that decided it.
-  void recordLayers(mlir::ModuleOp module);
+  /// `reasons` are those of a search, by layer path.
+  void recordLayers(mlir::ModuleOp module, const std::map<std::string, std::string> &reasons);
   /// After phase fusion: dtypes, accumulator and epilogue of each op of each entry.
   void recordOps(mlir::ModuleOp module);
   /// After phase kernels: the memory that variables and entries need.
@@ -36,7 +37,7 @@ public:
 
 private:
   struct Layer {
-    std::string path, kind, policy, compute, variable, accumulate, output, casts, rule;
+    std::string path, kind, policy, compute, variable, accumulate, output, casts, rule, reason;
   };
   struct Op {
     std::string entry, layer, name, accumulate, kernel;

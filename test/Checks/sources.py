@@ -68,6 +68,7 @@ FORBIDDEN_INCLUDES = [
     ("dialects/", r"^(mpc|lib|runtime(?!/rules/)|tools|mpc-rt)/", "dialects depend on MLIR only"),
     ("include/mpc/", r"^(lib|runtime|tools)/", "public headers do not reach into the code"),
     ("lib/Import/Common/", r"^(mpc|lib)/(?!Import/Common/)", "importers build on it"),
+    ("lib/Numerics/Search/", r"^(mpc|lib)/(Driver|Pipelines|Codegen|Import)/", "it searches, others compile and run"),
     ("lib/", r"^(runtime/(?!untrusted/|rules/)|tools/)", "the compiler knows the runtime by its C ABI only"),
 ]  # fmt: skip
 

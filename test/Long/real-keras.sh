@@ -6,8 +6,8 @@
 # random options), recorded_options.py (operations with random options), losses_and_metrics.py,
 # long_reductions.py (sums that overflow in 16 bits), singular_points.py (derivatives there), composed_models.py (models of many layers), gallery.py (the models of Keras's examples),
 # hub_models.py (KerasHub's layers and backbones),
-# quantized_models.py (int8, int4, float8), calibrated_models.py (gptq, awq) or keras_files.py (files
-# to and from Keras).
+# quantized_models.py (int8, int4, float8), calibrated_models.py (gptq, awq), searched_policies.py (maps of
+# --policy=auto) or keras_files.py (files to and from Keras).
 # MPC_KERAS_PYTHON names a Python that has keras and tensorflow; else one is made in the build folder.
 # Skipped, and said so, only where PyPI cannot be reached.
 set -euo pipefail

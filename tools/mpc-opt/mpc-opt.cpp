@@ -9,6 +9,7 @@
 #include "mpc/InitAll.h"
 #include "mpc/Numerics/Ranges/Ranges.h"
 #include "tools/BugReport.h"
+#include "tools/DataRanges.h"
 #include "tools/EndlessInputs.h"
 #include "tools/FatalErrors.h"
 #include "tools/HostileIR.h"
@@ -38,7 +39,8 @@ static int runTool(int argc, char **argv) {
   mpc::showDiagnostics(registry);
   mlir::registerAllPasses();
   mpc::registerAllPasses();
-  mlir::registerPass([] { return mpc::createAnalyzeRanges(mpc::readWeightsFile); });
+  mlir::registerPass(
+      [] { return mpc::createAnalyzeRanges(mpc::readWeightsFile, mpc::rangesOfData); });
   std::pair<std::string, std::string> files;
   {
     mpc::UsageStatus status;

@@ -29,11 +29,22 @@ struct CommandLine {
              cl::desc("Base of output names and symbol prefix (default: the file's stem)"));
   MPC_OPTION(
       std::string, policy, "policy",
-      cl::value_desc("mixed_bfloat16|mixed_float16|bfloat16|float16|float32|float64|NAME|FILE"),
+      cl::value_desc(
+          "mixed_bfloat16|mixed_float16|bfloat16|float16|float32|float64|NAME|FILE|auto[:"
+          "MODE,…]"),
       cl::desc("Keras policy name, or JSON file with a policy or DTypePolicyMap; replaces "
-               "every layer's"));
+               "every layer's. auto: searched per layer; MODE: a policy's name, speed, memory, "
+               "proved"));
   MPC_OPTION(std::string, calibrate, "calibrate", cl::value_desc("D"),
-             cl::desc("Refused: no mode that mpc makes has static activation scales"));
+             cl::desc("With --policy=auto: the data that a policy is judged by"));
+  cl::list<std::string> metric{
+      "metric", cl::cat(category), cl::value_desc("NAME:TOLERANCE"),
+      cl::desc("With --policy=auto: how far a metric, the loss or `output` may be from what "
+               "float32 gives; may be repeated (default loss:0.01, or output:0.01)")};
+  MPC_OPTION(int64_t, searchSteps, "search-steps", cl::init(20), cl::value_desc("N"),
+             cl::desc("With --policy=auto: steps of training behind which metrics are compared"));
+  MPC_OPTION(uint64_t, seed, "seed", cl::init(0), cl::value_desc("S"),
+             cl::desc("With --policy=auto: order of rows, and random layers, of these steps"));
   MPC_OPTION(std::string, outputGuard, "output-guard", cl::init("on"), cl::value_desc("on|off"),
              cl::desc("Keep outputs, final softmax and loss in float32"));
   MPC_OPTION(std::string, mode, "mode", cl::init("auto"), cl::value_desc("auto|train|infer"),
@@ -113,6 +124,7 @@ static const char *kOverview =
     "  mpcc model.keras -o model.mpc\n"
     "  mpcc model.json --policy=mixed_bfloat16\n"
     "  mpcc model.keras --policy=map.json --explain\n"
+    "  mpcc model.keras --policy=auto --calibrate=test.npz --metric=accuracy:0.01\n"
     "  mpcc model.keras --loss=sparse_categorical_crossentropy --optimizer=adam "
     "--metrics=accuracy\n"
     "  mpcc speech.json --input-shape=features:1200,36\n"
@@ -226,6 +238,10 @@ static void refuseEmpty(UsageErrors &errors, const CommandLine &line) {
                     ": is empty; expected " + option->ValueStr + ", or leave the option out");
 }
 
+static bool searches(const CommandLine &line) {
+  return line.policy == "auto" || llvm::StringRef(line.policy).starts_with("auto:");
+}
+
 static void checkChoices(UsageErrors &errors, const CommandLine &line, llvm::StringRef color) {
   errors.oneOf("output-guard", line.outputGuard, {"on", "off"});
   errors.oneOf("mode", line.mode, {"auto", "train", "infer"});
@@ -245,7 +261,7 @@ static void checkChoices(UsageErrors &errors, const CommandLine &line, llvm::Str
     errors.report(
         "--distributed: reduces over ranks on the CPU; with --target=cuda it is not there "
         "yet");
-  if (line.calibrate.getNumOccurrences())
+  if (line.calibrate.getNumOccurrences() && !searches(line))
     errors.report(
         "--calibrate=" + line.calibrate +
         ": nothing to calibrate; int8 scales each row of activations as it comes, int4 has "
@@ -316,6 +332,48 @@ static void readLint(UsageErrors &errors, const CommandLine &line, CompileOption
   }
 }
 
+/// Options that have no meaning for a search, or none without it.
+static void checkSearch(UsageErrors &errors, const CommandLine &line) {
+  if (!searches(line)) {
+    for (auto [name, given] : {std::pair("--metric", line.metric.getNumOccurrences()),
+                               {"--search-steps", line.searchSteps.getNumOccurrences()},
+                               {"--seed", line.seed.getNumOccurrences()}})
+      if (given)
+        errors.report(llvm::StringRef(name) + ": belongs to --policy=auto; add it, or leave " +
+                      name + " out");
+    return;
+  }
+  if (line.calibrate.empty())
+    errors.report("--policy=" + line.policy +
+                  ": judges policies by data; add --calibrate=D, data with the model's inputs");
+  if (!line.compileTo.empty() || !line.compileFrom.empty() || line.emit == "cuda")
+    errors.report("--policy=" + line.policy +
+                  ": runs what it compiles, from the model to the library; leave --compile-to, "
+                  "--compile-from and --emit=cuda out");
+  if (line.searchSteps < 0)
+    errors.report("--search-steps=" + llvm::Twine(int64_t(line.searchSteps)) +
+                  ": expected a number of steps, 0 or more");
+}
+
+static void readSearch(UsageErrors &errors, const CommandLine &line, CommandOptions &options) {
+  checkSearch(errors, line);
+  if (!searches(line))
+    return;
+  SearchOptions &search = options.search.emplace();
+  if (llvm::Error error = parseSearchModes(llvm::StringRef(line.policy).drop_front(4), search))
+    errors.report("--policy=" + line.policy + ": " + llvm::toString(std::move(error)));
+  for (const std::string &text : line.metric) {
+    llvm::Expected<MetricTolerance> metric = parseMetric(text);
+    if (metric)
+      search.metrics.push_back(std::move(*metric));
+    else
+      errors.report("--metric=" + text + ": " + llvm::toString(metric.takeError()));
+  }
+  search.data = line.calibrate;
+  search.steps = line.searchSteps;
+  search.seed = line.seed;
+}
+
 /// Takes the options that need no more checks.
 static void takeOptions(const CommandLine &line, CompileOptions &options) {
   options.model = line.model;
@@ -353,7 +411,7 @@ static void takeOptions(const CommandLine &line, CompileOptions &options) {
   options.progress = !line.quiet && canRewriteLines();
 }
 
-std::optional<CompileOptions> mpc::parseCommandLine(int argc, char **argv, ExitCode &code) {
+std::optional<CommandOptions> mpc::parseCommandLine(int argc, char **argv, ExitCode &code) {
   std::vector<const char *> arguments(argv, argv + argc);
   std::string color = takeColor(arguments);
   cl::ResetCommandLineParser();
@@ -370,7 +428,7 @@ std::optional<CompileOptions> mpc::parseCommandLine(int argc, char **argv, ExitC
     reportParseErrors("mpcc", parseErrors);
     return std::nullopt;
   }
-  CompileOptions options;
+  CommandOptions options;
   UsageErrors errors;
   refuseEmpty(errors, line);
   checkChoices(errors, line, color);
@@ -380,9 +438,12 @@ std::optional<CompileOptions> mpc::parseCommandLine(int argc, char **argv, ExitC
   readPhases(errors, line, options);
   readSeed(errors, line, options);
   readLint(errors, line, options);
+  readSearch(errors, line, options);
   if (errors.any)
     return std::nullopt;
   takeOptions(line, options);
+  if (options.search)
+    options.pipeline.policy.clear(); // the search decides
   options.color = wantsColor(color);
   return options;
 }

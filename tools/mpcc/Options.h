@@ -4,11 +4,17 @@
 #define MPC_TOOLS_MPCC_OPTIONS_H
 
 #include "mpc/Driver/Compile.h"
+#include "tools/mpcc/search/SearchOptions.h"
 
 namespace mpc {
 
+struct CommandOptions : CompileOptions {
+  /// `--policy=auto`; else none.
+  std::optional<SearchOptions> search;
+};
+
 /// Parses the command line; prints help, version and usage errors itself. Empty: exit with `code`.
-std::optional<CompileOptions> parseCommandLine(int argc, char **argv, ExitCode &code);
+std::optional<CommandOptions> parseCommandLine(int argc, char **argv, ExitCode &code);
 
 } // namespace mpc
 

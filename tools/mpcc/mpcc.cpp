@@ -8,6 +8,7 @@
 #include "tools/Streams.h"
 #include "tools/WeightsFile.h"
 #include "tools/mpcc/Options.h"
+#include "tools/mpcc/search/SearchPolicy.h"
 #include "llvm/Support/CrashRecoveryContext.h"
 #include "llvm/Support/WithColor.h"
 
@@ -28,7 +29,7 @@ static int runTool(int argc, char **argv) {
   llvm::install_bad_alloc_error_handler(
       [](void *, const char *, bool) { mpc::exitOutOfMemory(nullptr); });
   mpc::ExitCode code = mpc::kExitDone;
-  std::optional<mpc::CompileOptions> options = mpc::parseCommandLine(argc, argv, code);
+  std::optional<mpc::CommandOptions> options = mpc::parseCommandLine(argc, argv, code);
   if (!options)
     return code;
   static const std::string task = options->model + ": out of memory while compiling";
@@ -39,7 +40,7 @@ static int runTool(int argc, char **argv) {
 #endif
   llvm::CrashRecoveryContext crash;
   errno = 0;
-  if (crash.RunSafely([&] { code = mpc::compileModel(*options); }))
+  if (crash.RunSafely([&] { code = mpc::compileOrSearch(*options); }))
     return code;
   // MLIR does not ask whether malloc() gave it memory for an operation.
   if (errno == ENOMEM)

@@ -14,6 +14,8 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace mpc {
 
@@ -66,6 +68,10 @@ struct CompileOptions {
   bool color = false;
   /// Where compiled functions are kept; empty: nowhere.
   std::string cacheFolder;
+  /// By layer path, why it has its policy, where a search says so: for `--explain`.
+  std::map<std::string, std::string> policyReasons;
+  /// Names and contents of files that belong beside the library.
+  std::vector<std::pair<std::string, std::string>> extraFiles;
   /// Shows how far a long compilation is, in a line of stderr that is rewritten.
   bool progress = false;
 };

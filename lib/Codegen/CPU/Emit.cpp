@@ -230,6 +230,8 @@ llvm::SmallVector<std::string> mpc::listOutputs(const EmitOptions &options) {
     if (!options.embedWeights || suffix != ".safetensors")
       files.push_back((name + suffix).str());
   files.push_back(libraryName(name, options.isStatic));
+  for (const auto &[file, text] : options.extraFiles)
+    files.push_back(file);
   return files;
 }
 
@@ -287,5 +289,8 @@ llvm::Error mpc::emitModule(ModuleOp module, const WeightStore &weights,
   if (llvm::Error error = options.isArchive ? addArchive(files, options, weights, texts)
                                             : addTexts(files, options, texts))
     return error;
+  for (const auto &[file, text] : options.extraFiles)
+    if (llvm::Error error = files.add(file, text))
+      return error;
   return files.commit();
 }

@@ -19,9 +19,10 @@ class AnalyzeRangesPass : public PassWrapper<AnalyzeRangesPass, OperationPass<Mo
 public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(AnalyzeRangesPass)
 
-  explicit AnalyzeRangesPass(WeightsReader readWeights) : readWeights(std::move(readWeights)) {}
+  AnalyzeRangesPass(WeightsReader readWeights, RangesReader readData)
+      : readWeights(std::move(readWeights)), readData(std::move(readData)) {}
   AnalyzeRangesPass(const AnalyzeRangesPass &other)
-      : PassWrapper(other), readWeights(other.readWeights) {}
+      : PassWrapper(other), readWeights(other.readWeights), readData(other.readData) {}
 
   StringRef getArgument() const final { return "mpc-analyze-ranges"; }
   StringRef getDescription() const final {
@@ -42,6 +43,9 @@ private:
 
   ListOption<std::string> inputs{*this, "inputs",
                                  llvm::cl::desc("NAME:LOW:HIGH of each input; else any number")};
+  Option<std::string> dataFile{
+      *this, "data", llvm::cl::desc("data whose arrays are the inputs that `inputs` leaves out"),
+      llvm::cl::init("")};
   Option<std::string> weightsFile{*this, "weights", llvm::cl::desc("safetensors file of variables"),
                                   llvm::cl::init("")};
   Option<bool> training{
@@ -55,12 +59,19 @@ private:
       *this, "certificate",
       llvm::cl::desc("file for the certificate; else remarks tell the bounds"), llvm::cl::init("")};
   WeightsReader readWeights;
+  RangesReader readData;
 };
 
 } // namespace
 
 /// "x:-1:1" for each input, of which the name may have colons.
 LogicalResult AnalyzeRangesPass::readInputs(func::FuncOp function, RangeFacts &facts) {
+  if (!dataFile.empty()) {
+    llvm::Expected<InputRanges> ranges = readData(dataFile);
+    if (!ranges)
+      return function.emitError() << llvm::toString(ranges.takeError());
+    facts.inputs = selectInputs(function, *ranges);
+  }
   llvm::StringSet<> names;
   for (unsigned i = 0; i < function.getNumArguments(); ++i)
     if (auto name = function.getArgAttrOfType<StringAttr>(i, MpcDialect::kInputAttr))
@@ -151,6 +162,6 @@ LogicalResult AnalyzeRangesPass::writeCertificate(const RangeAnalysis &analysis)
   return success();
 }
 
-std::unique_ptr<Pass> mpc::createAnalyzeRanges(WeightsReader readWeights) {
-  return std::make_unique<AnalyzeRangesPass>(std::move(readWeights));
+std::unique_ptr<Pass> mpc::createAnalyzeRanges(WeightsReader readWeights, RangesReader readData) {
+  return std::make_unique<AnalyzeRangesPass>(std::move(readWeights), std::move(readData));
 }

@@ -98,6 +98,23 @@ SmallVector<Bound> RangeAnalysis::run(Block &block, ArrayRef<Bound> arguments) {
                              [&](Value value) { return now.lookup(value); });
 }
 
+InputRanges mpc::selectInputs(func::FuncOp function, const InputRanges &ranges) {
+  InputRanges selected;
+  unsigned place = 0;
+  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+    auto name = function.getArgAttrOfType<StringAttr>(i, MpcDialect::kInputAttr);
+    if (!name)
+      continue;
+    auto range = ranges.find(name.str());
+    if (range == ranges.end())
+      range = ranges.find("x" + std::to_string(place));
+    ++place;
+    if (range != ranges.end())
+      selected[name.str()] = range->second;
+  }
+  return selected;
+}
+
 bool mpc::fitsFloat16(const Bound &bound) {
   // From here on rounding to nearest gives infinity.
   return !bound.mayBeNan && bound.low > -65520 && bound.high < 65520;

@@ -9,6 +9,8 @@
 #include "llvm/Support/Error.h"
 #include <functional>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace mpc {
 
@@ -32,6 +34,8 @@ struct EmitOptions {
   bool embedWeights = false;
   /// Where compiled functions are kept for the next time; empty: nowhere.
   std::string cacheFolder;
+  /// Names and contents of further files, which appear with the others.
+  std::vector<std::pair<std::string, std::string>> extraFiles;
   /// Told what is wrong with that folder, which is no error.
   std::function<void(const llvm::Twine &)> warn;
   /// Told how many of the functions are compiled, by one thread at a time.

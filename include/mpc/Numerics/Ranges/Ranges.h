@@ -20,10 +20,12 @@ class Pass;
 
 namespace mpc {
 
+/// By the name of an input, or x0, x1, … by its place: its elements lie in [first, second].
+using InputRanges = std::map<std::string, std::pair<double, double>>;
+
 /// Facts that hold before anything runs.
 struct RangeFacts {
-  /// By the name of an input: its elements lie in [first, second].
-  std::map<std::string, std::pair<double, double>> inputs;
+  InputRanges inputs;                   ///< by name
   const WeightStore *weights = nullptr; ///< null: variables are any finite numbers
   /// Bounds hold for training, too (noise, dropout, statistics of the batch), with these weights.
   bool training = false;
@@ -51,6 +53,9 @@ private:
   llvm::DenseMap<mlir::Value, Bound> bounds;
 };
 
+/// Selects the ranges of the function's inputs, by their names.
+InputRanges selectInputs(mlir::func::FuncOp function, const InputRanges &ranges);
+
 /// Whether no element is infinite, NaN, or becomes either when it is stored in float16.
 bool fitsFloat16(const Bound &bound);
 
@@ -75,10 +80,11 @@ llvm::json::Object makeCertificate(const RangeAnalysis &analysis);
 /// Attaches the transfer functions to the ops.
 void registerRangeModels(mlir::DialectRegistry &registry);
 
-/// mpc-analyze-ranges. `readWeights` reads the file that the option `weights` names; the library
-/// that reads such files is the runtime's.
+/// mpc-analyze-ranges. The readers read the files that the options `weights` and `data` name; the
+/// library that reads such files is the runtime's.
 using WeightsReader = std::function<llvm::Expected<WeightStore>(const std::string &path)>;
-std::unique_ptr<mlir::Pass> createAnalyzeRanges(WeightsReader readWeights);
+using RangesReader = std::function<llvm::Expected<InputRanges>(const std::string &path)>;
+std::unique_ptr<mlir::Pass> createAnalyzeRanges(WeightsReader readWeights, RangesReader readData);
 
 } // namespace mpc
 

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "mpc/Driver/DescribeLayers.h"
+#include "lib/Driver/Compilation.h"
+
+using namespace mlir;
+using namespace mpc;
+
+/// Samples of a batch whose size is open.
+static constexpr int64_t kSamples = 32;
+
+ExitCode mpc::describeLayers(const CompileOptions &options, ModelLayers &model) {
+  Compilation compilation(options);
+  if (ExitCode code = compilation.load(); code != kExitDone)
+    return code;
+  if (compilation.first > Phase::Policy) {
+    compilation.diagnostics.error(options.model +
+                                  ": is IR in which policies are decided; expected a model, or IR "
+                                  "of the phase import, for --policy=auto");
+    return kExitBadInput;
+  }
+  model.layers = collectWork(*compilation.module, options.batch.value_or(kSamples));
+  model.trains = compilation.module->lookupSymbol("loss") != nullptr;
+  model.hasWeights = !compilation.weights.all().empty();
+  model.name = compilation.name;
+  return kExitDone;
+}
+
+ExitCode mpc::proveModel(const CompileOptions &options, const InputRanges &inputs,
+                         std::vector<LayerProof> &proofs) {
+  CompileOptions toCasts = options;
+  toCasts.compileTo = Phase::Casts;
+  Compilation compilation(toCasts);
+  if (ExitCode code = compilation.load(); code != kExitDone)
+    return code;
+  if (ExitCode code = compilation.runPhases(); code != kExitDone)
+    return code;
+  auto forward = compilation.module->lookupSymbol<func::FuncOp>("forward");
+  if (!forward || !llvm::hasSingleElement(forward.getBody())) {
+    compilation.diagnostics.error(options.model + ": has no @forward whose ranges could be proved");
+    return kExitBadInput;
+  }
+  RangeFacts facts;
+  facts.weights = &compilation.weights;
+  facts.inputs = selectInputs(forward, inputs);
+  proofs = proveLayers(RangeAnalysis(forward, facts));
+  return kExitDone;
+}

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "tools/mpcc/search/PolicyFile.h"
+#include "mpc/Policy/DTypePolicyMap.h"
+#include "runtime/untrusted/outlets.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+#include <cmath>
+
+using namespace mpc;
+
+/// A path that is no plain name matches itself as a regular expression.
+static std::string keyOf(llvm::StringRef path) {
+  std::string key;
+  for (char c : path) {
+    // Only characters of ASCII mean anything in a regular expression.
+    if (llvm::isPunct(c) && c != '_' && c != '/' && c != '-')
+      key += '\\';
+    key += c;
+  }
+  return key;
+}
+
+std::string mpc::writePolicyMap(const CostModel &model, const PolicyAssignment &assignment) {
+  DTypePolicyMap map = llvm::cantFail(DTypePolicyMap::withDefault("float32"));
+  for (auto [layer, policy] : llvm::zip_equal(model.getLayers(), assignment))
+    if (layer.isDecided)
+      // Paths differ, and so do their keys.
+      llvm::consumeError(map.set(keyOf(layer.path), model.getPolicies()[policy]));
+  return llvm::formatv("{0:2}\n", llvm::json::Value(map.toConfig())).str();
+}
+
+static std::string percent(double share) {
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::format("%.2g", 100 * share) << " %";
+  return text;
+}
+
+/// The failed trial with the fewest narrow layers in which this one was narrow.
+static const Trial *findFailure(const SearchOutcome &outcome, size_t layer) {
+  const Trial *best = nullptr;
+  auto countNarrow = [](const Trial &trial) {
+    return llvm::count_if(trial.assignment, [](unsigned policy) { return policy != 0; });
+  };
+  for (const Trial &trial : outcome.trials)
+    if (!trial.result.holds && trial.assignment[layer] &&
+        (!best || countNarrow(trial) < countNarrow(*best)))
+      best = &trial;
+  return best;
+}
+
+static std::string explainNarrow(const SearchRecord &record, size_t layer) {
+  const CostModel &model = record.model;
+  const PolicyAssignment &chosen = *record.outcome.chosen;
+  PolicyAssignment wider = chosen;
+  wider[layer] = 0;
+  const double all = model.costOf(model.allWide());
+  const double saved = all > 0 ? (model.costOf(wider) - model.costOf(chosen)) / all : 0;
+  const bool isTime = model.getObjective() == SearchObjective::Speed;
+  if (saved <= 0)
+    return "as narrow as the layers around it";
+  return "saves " + percent(saved) + " of a float32 step's " + (isTime ? "time" : "memory") +
+         " on " + model.getSpeeds().name;
+}
+
+static std::string explainWide(const SearchRecord &record, size_t layer) {
+  const LayerWork &work = record.model.getLayers()[layer];
+  if (auto refusal = record.refusals.find(work.path); refusal != record.refusals.end())
+    return refusal->second;
+  const SearchOutcome &outcome = record.outcome;
+  if (outcome.cheapest[layer] == 0)
+    return std::string("gains nothing from fewer bits on ") + record.model.getSpeeds().name;
+  if (const Trial *failure = findFailure(outcome, layer))
+    return "narrowed, " + failure->result.text;
+  return "gains nothing between layers of float32";
+}
+
+std::map<std::string, std::string> mpc::explainPolicies(const SearchRecord &record) {
+  std::map<std::string, std::string> reasons;
+  for (auto [i, layer] : llvm::enumerate(record.model.getLayers()))
+    if (layer.isDecided)
+      reasons[layer.path] =
+          (*record.outcome.chosen)[i] ? explainNarrow(record, i) : explainWide(record, i);
+  return reasons;
+}
+
+static llvm::json::Value finiteOrNull(double number) {
+  return std::isfinite(number) ? llvm::json::Value(number) : llvm::json::Value(nullptr);
+}
+
+static llvm::json::Array describeTrials(const SearchRecord &record) {
+  const double all = record.model.costOf(record.model.allWide());
+  llvm::json::Array trials;
+  for (const Trial &trial : record.outcome.trials) {
+    llvm::json::Object narrow;
+    for (auto [layer, policy] : llvm::zip_equal(record.model.getLayers(), trial.assignment))
+      if (policy)
+        narrow[layer.path] = record.model.getPolicies()[policy].getName();
+    trials.push_back(llvm::json::Object{{"cost", trial.cost / all},
+                                        {"holds", trial.result.holds},
+                                        {"excess", finiteOrNull(trial.result.excess)},
+                                        {"result", trial.result.text},
+                                        {"narrow", std::move(narrow)}});
+  }
+  return trials;
+}
+
+std::string mpc::writeSearchJson(const SearchRecord &record) {
+  const CostModel &model = record.model;
+  const std::map<std::string, std::string> reasons = explainPolicies(record);
+  llvm::json::Array layers;
+  for (auto [i, layer] : llvm::enumerate(model.getLayers())) {
+    if (!layer.isDecided)
+      continue;
+    llvm::json::Object row{{"path", layer.path},
+                           {"class", layer.kind},
+                           {"policy", model.getPolicies()[(*record.outcome.chosen)[i]].getName()},
+                           {"reason", reasons.at(layer.path)}};
+    if (i < record.outcome.sensitivities.size())
+      row["sensitivity"] = record.outcome.sensitivities[i];
+    layers.push_back(std::move(row));
+  }
+  llvm::json::Array tolerances;
+  for (const MetricTolerance &metric : record.options.metrics)
+    tolerances.push_back(
+        llvm::json::Object{{"metric", metric.name}, {"tolerance", metric.tolerance}});
+  const double all = model.costOf(model.allWide());
+  llvm::json::Object report{
+      {"objective", model.getObjective() == SearchObjective::Speed ? "speed" : "memory"},
+      {"target", model.getSpeeds().name},
+      {"cost", model.costOf(*record.outcome.chosen) / all},
+      {"steps", record.options.steps},
+      {"seed", int64_t(record.options.seed)},
+      {"tolerances", std::move(tolerances)},
+      {"layers", std::move(layers)},
+      {"trials", describeTrials(record)}};
+  return untrusted::forJson(llvm::formatv("{0:1}", llvm::json::Value(std::move(report))).str()) +
+         "\n";
+}
+
+static const char kStyle[] = R"(
+:root { color-scheme: light dark; }
+body { font: 16px/1.4 system-ui, sans-serif; margin: 1rem auto; padding: 0 1rem; max-width: 60rem; }
+.table { overflow-x: auto; }
+table { border-collapse: collapse; }
+th, td { border-bottom: 1px solid #8886; padding: .2rem .5rem; text-align: left; }
+.narrow td:nth-child(3) { font-weight: bold; }
+)";
+
+static std::string row(llvm::ArrayRef<std::string> cells, llvm::StringRef kind = "") {
+  std::string text = kind.empty() ? "<tr>" : ("<tr class=\"" + kind + "\">").str();
+  for (const std::string &cell : cells)
+    text += "<td>" + untrusted::forXml(cell) + "</td>";
+  return text + "</tr>\n";
+}
+
+static std::string head(llvm::ArrayRef<llvm::StringRef> names) {
+  std::string text = "<div class=\"table\"><table><thead><tr>";
+  for (llvm::StringRef name : names)
+    text += ("<th>" + name + "</th>").str();
+  return text + "</tr></thead><tbody>\n";
+}
+
+std::string mpc::writeSearchPage(const SearchRecord &record) {
+  const CostModel &model = record.model;
+  const std::string title = untrusted::forXml("Policies of " + record.file);
+  const double all = model.costOf(model.allWide());
+  std::string page = "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
+                     "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+                     "<title>" +
+                     title + "</title>\n<style>" + kStyle + "</style></head><body>\n<h1>" + title +
+                     "</h1>\n<p>By the cost model of " + model.getSpeeds().name +
+                     ", a step costs " + percent(model.costOf(*record.outcome.chosen) / all) +
+                     " of one in float32.</p>\n<main>\n<h2>Layers</h2>\n" +
+                     head({"layer", "class", "policy", "reason"});
+  const std::map<std::string, std::string> reasons = explainPolicies(record);
+  for (auto [i, layer] : llvm::enumerate(model.getLayers()))
+    if (layer.isDecided) {
+      const unsigned policy = (*record.outcome.chosen)[i];
+      page += row({layer.path, layer.kind, model.getPolicies()[policy].getName().str(),
+                   reasons.at(layer.path)},
+                  policy ? "narrow" : "");
+    }
+  page += "</tbody></table></div>\n<h2>Trials</h2>\n" +
+          head({"narrow layers", "cost", "holds", "result"});
+  for (const Trial &trial : record.outcome.trials)
+    page += row({std::to_string(
+                     llvm::count_if(trial.assignment, [](unsigned policy) { return policy != 0; })),
+                 percent(trial.cost / all), trial.result.holds ? "yes" : "no", trial.result.text});
+  return page + "</tbody></table></div>\n</main>\n</body></html>\n";
+}
+
+std::string mpc::describeFailure(const SearchRecord &record) {
+  const Trial *nearest = record.outcome.findNearest();
+  if (!nearest)
+    return "no map was tried";
+  std::string layers;
+  size_t count = 0;
+  for (auto [layer, policy] : llvm::zip_equal(record.model.getLayers(), nearest->assignment)) {
+    if (!policy)
+      continue;
+    if (++count <= 3)
+      layers += (count > 1 ? ", '" : "'") + layer.path + "' in " +
+                record.model.getPolicies()[policy].getName().str();
+  }
+  if (count > 3)
+    layers += " and " + std::to_string(count - 3) + " more";
+  return "the nearest of " + std::to_string(record.outcome.trials.size()) + " maps has " + layers +
+         ": " + nearest->result.text;
+}
