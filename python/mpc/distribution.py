@@ -45,11 +45,11 @@ class DataParallel:
 
     @property
     def rank(self) -> int:
-        return self._communicator.rank
+        return int(self._communicator.rank)
 
     @property
     def size(self) -> int:
-        return self._communicator.size
+        return int(self._communicator.size)
 
     @property
     def is_first(self) -> bool:

@@ -3,6 +3,8 @@
 // Contexts: layout of the variables, initial values, access, shadows, devices.
 #include "fake_model.h"
 
+#include "mpc-rt/collectives.h"
+
 #include <cmath>
 #include <cstring>
 #include <thread>
