@@ -36,6 +36,9 @@ typedef struct mpc_rt_communicator_options_t {
   /* How long a rank waits for another one; 0: what MPC_COLLECTIVES_TIMEOUT in the environment says,
    * else 300. */
   double timeout_seconds;
+  /* The address of an MPI_Comm, which is duplicated: the ranks are its. Its MPI is the one that the
+   * process has loaded, or that MPC_MPI_LIBRARY names. Null: MPI_COMM_WORLD. */
+  const void *mpi_communicator;
 } mpc_rt_communicator_options_t;
 
 MPC_RT_API void mpc_rt_communicator_options_init(mpc_rt_communicator_options_t *options);
@@ -70,6 +73,30 @@ MPC_RT_API mpc_rt_status_t mpc_rt_communicator_barrier(mpc_rt_communicator_t *co
  * with its own alone. The communicator must outlive the context's last run. */
 MPC_RT_API mpc_rt_status_t mpc_rt_context_set_communicator(mpc_rt_context_t *context,
                                                            mpc_rt_communicator_t *communicator);
+
+/* The same with bytes that do not depend on the number of ranks. The batch of all ranks has `parts`
+ * equal parts, a power of two, which the number of ranks divides; `communicator` may be null for
+ * one rank. Of "train_step", "evaluate" and the training loop each part is computed on one thread
+ * of its own with its rows alone, and what is summed over the batch is summed over parts by one
+ * binary tree. Variables are updated once, on the threads of the context. A rank passes the rows
+ * of its parts, in their order (mpc_rt_part_rows); where these are none, batch 0. 0 parts: ends
+ * that. INVALID_ARGUMENT for another number of parts; FAILED_PRECONDITION for a model that was
+ * compiled without --distributed or for a batch of a fixed size, and for a device that is not the
+ * CPU. */
+MPC_RT_API mpc_rt_status_t mpc_rt_context_set_parts(mpc_rt_context_t *context,
+                                                    mpc_rt_communicator_t *communicator,
+                                                    uint32_t parts);
+
+/* Which of `rows` rows are part `part` of `parts`, or rank `part` of so many ranks: halves of
+ * halves, so that the parts of a rank are those of its rows. */
+MPC_RT_API void mpc_rt_part_rows(int64_t rows, uint32_t part, uint32_t parts, int64_t *first,
+                                 int64_t *count);
+
+/* From now on it is recorded when this rank sends and when it waits. */
+MPC_RT_API void mpc_rt_communicator_record(mpc_rt_communicator_t *communicator);
+/* What was recorded, a line for each event: "message" (a reduction under way) or "wait" (for one),
+ * begin and end in nanoseconds of the system's clock, bytes. Valid until the next call. */
+MPC_RT_API const char *mpc_rt_communicator_events(mpc_rt_communicator_t *communicator);
 
 /* Ends every rank of the job with this exit status. Returns where there is one rank only. */
 MPC_RT_API void mpc_rt_communicator_abort(mpc_rt_communicator_t *communicator, int32_t code);

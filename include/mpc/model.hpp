@@ -15,6 +15,7 @@
 #ifndef MPC_MODEL_HPP
 #define MPC_MODEL_HPP
 
+#include "mpc-rt/collectives.h"
 #include "mpc-rt/training.h"
 #include "mpc/result.hpp"
 #include "mpc/tensor.hpp"
@@ -68,6 +69,10 @@ struct ContextOptions {
   uint64_t seed = 0;          ///< of the variables' initial values and random layers
   /// Null: the system's memory. Copied; it has to work as long as the context and its tensors.
   const mpc_rt_allocator_t *allocator = nullptr;
+  /// Its ranks train the model together, which was compiled with --distributed; it has to work as
+  /// long as the context. Null: one rank.
+  mpc_rt_communicator_t *communicator = nullptr;
+  uint32_t deterministicRanks = 0; ///< parts of a batch (mpc_rt_context_set_parts); 0: none
 };
 
 /// Bytes that a context takes from its allocator (mpc_rt_workspace_t).
@@ -410,7 +415,14 @@ inline Result<Context> Model::createContext(const ContextOptions &options) const
   mpc_rt_context_t *handle = nullptr;
   if (mpc_rt_status_t status = mpc_rt_context_create(shared.get(), &raw, &handle))
     return detail::lastError(status);
-  return Context(handle);
+  Context created(handle);
+  const uint32_t parts = options.deterministicRanks;
+  const mpc_rt_status_t joined =
+      parts ? mpc_rt_context_set_parts(handle, options.communicator, parts)
+            : mpc_rt_context_set_communicator(handle, options.communicator);
+  if (joined)
+    return detail::lastError(joined);
+  return Result<Context>(std::move(created));
 }
 
 } // namespace mpc

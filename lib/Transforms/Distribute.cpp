@@ -94,25 +94,40 @@ private:
     for (OpOperand *state : states) {
       if (tensorTypeOf(state->get()).getDimSize(0) > 2)
         continue; // a run before this one
-      if (state->getOwner()->getParentOp() != entry)
-        return refuse(state->getOwner());
       if (!first)
         first = buildFirstSample(entry);
-      if (!first)
+      Value here = first ? bringTo(state->getOwner(), first) : Value();
+      if (!here)
         return refuse(state->getOwner());
       Value &found = numbered[state->get()];
       if (!found) {
         OpBuilder builder(entry.getContext());
         builder.setInsertionPointAfterValue(state->get());
         if (!state->get().getDefiningOp())
-          builder.setInsertionPointAfterValue(first);
+          builder.setInsertionPointAfterValue(here);
         auto type = RankedTensorType::get({3}, builder.getI64Type());
         found = ConcatenateOp::create(builder, state->getOwner()->getLoc(), type,
-                                      ValueRange{state->get(), first}, /*axis=*/0);
+                                      ValueRange{state->get(), here}, /*axis=*/0);
       }
       state->set(found);
     }
     return success();
+  }
+
+  /// `value` of an entry where `op` can read it: a scan has it as a capture. Null in other regions.
+  static Value bringTo(Operation *op, Value value) {
+    Operation *parent = op->getParentOp();
+    if (value.getParentRegion() == op->getParentRegion())
+      return value;
+    auto scan = dyn_cast<ScanOp>(parent);
+    Value outside = scan ? bringTo(scan, value) : Value();
+    if (!outside)
+      return {};
+    for (auto [captured, argument] : llvm::zip_equal(scan.getCaptures(), scan.getCaptured()))
+      if (captured == outside)
+        return argument;
+    scan.getCapturesMutable().append(outside);
+    return scan.getBody().addArgument(outside.getType(), op->getLoc());
   }
 
   /// How many samples the ranks before this one have, as a tensor<1xi64>; null without a batch.
@@ -138,7 +153,28 @@ private:
                              before);
   }
 
+  /// Rows that an optimizer reads one by one are finite where those of all ranks are: in their
+  /// place a step's test gets a number that is infinite where some are not.
+  static void testOverRanks(AllFiniteOp op) {
+    OpBuilder builder(op);
+    Location loc = op.getLoc();
+    Type number = builder.getF32Type();
+    SmallVector<Value> rows, others;
+    for (Value input : op.getInputs())
+      (hasBatch(input.getType()) ? rows : others).push_back(input);
+    Value own = AllFiniteOp::create(builder, loc, op.getType(), rows);
+    Value truth = CastOp::create(builder, loc, tensorTypeOf(own).clone(number), own);
+    Value all = AllReduceOp::create(builder, loc, ReduceKind::Min, truth, /*before=*/false);
+    Value one = scalarConstant(builder, loc, number, 1);
+    others.push_back(DivideOp::create(builder, loc, one, all));
+    op.getInputsMutable().assign(others);
+  }
+
   LogicalResult reduceOverRanks(Operation *op) {
+    if (auto finite = dyn_cast<AllFiniteOp>(op)) {
+      testOverRanks(finite);
+      return success();
+    }
     auto batch = dyn_cast<BatchOpInterface>(op);
     OpBuilder builder(op);
     SmallVector<Value> results;

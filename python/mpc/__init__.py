@@ -7,7 +7,7 @@
     model.save("trained.keras")
 """
 
-from . import callbacks, errors
+from . import callbacks, distribution, errors
 from ._runtime import runtime_version
 from .arrays import as_dlpack
 from .callbacks import Callback, History
@@ -22,4 +22,4 @@ from .variable import Variable
 
 __version__ = runtime_version()
 __all__ = ["Callback", "Gradients", "History", "Layer", "Model", "Optimizer", "TensorSpec", "Variable", "as_dlpack", "callbacks", "compile",
-           "errors", "load", "runtime_version", *_error_names]  # fmt: skip
+           "distribution", "errors", "load", "runtime_version", *_error_names]  # fmt: skip

@@ -42,7 +42,10 @@ class Hooks:
     """Told by `call`; values of metrics are read for batches only where somebody looks at them."""
 
     def __init__(self, model: "Model", callbacks: Any, own: Sequence[Any], params: dict[str, Any]) -> None:
-        self._all = [*_flattened(callbacks), *own]
+        ranks = model.distribution
+        given = _flattened(callbacks)
+        # Every rank has the callbacks that decide; the first one alone prints, and writes files.
+        self._all = [*given, *own] if ranks is None else [hook for hook in [*given, *own] if ranks.runs(hook)]
         for hook in self._all:
             hook.set_model(model)
             hook.set_params(params)

@@ -18,6 +18,7 @@ from .arrays import DeviceArray, bits, numpy_dtype
 from .callbacks import Callback, ForwardProgressBar, History
 from .class_weights import ClassWeights
 from .description import Description
+from .distribution import DataParallel
 from .errors import FailedPreconditionError, InvalidArgumentError
 from .evaluation import evaluate, held_data, read_metrics
 from .feeding import targets_of, whole_batch
@@ -87,6 +88,16 @@ class Model(State, Description):
         self.stop_training = self.stop_evaluating = self.stop_predicting = False
         self._initial_epoch: Optional[int] = None  # where a callback that restores training says to go on
         self._passes = 0  # over the data, in all calls of fit
+        self.distribution: Optional[DataParallel] = None
+
+    def distribute(self, distribution: Optional[DataParallel]) -> None:
+        """From now on `fit`, `evaluate` and `train_on_batch` compute with the ranks of a job, all of which make the same calls with
+        the same data: each takes its part of the rows of a batch. The model has to be compiled with `--distributed`. None ends it."""
+        if distribution is None:
+            self._context.set_ranks(None, 0)
+        else:
+            self._context.set_ranks(distribution._communicator, distribution.deterministic_ranks)
+        self.distribution = distribution
 
     def __repr__(self) -> str:
         return f"<mpc.Model {self.name}, policy {self.policy}, inputs {self.input_names}, outputs {self.output_names}>"
@@ -108,6 +119,8 @@ class Model(State, Description):
                 for tensor in entry.outputs]  # fmt: skip
 
     def _run(self, entry: Entry, inputs: Sequence[Any], outputs: Sequence[Any], rows: int) -> None:
+        if self.distribution is not None:
+            inputs, outputs, rows = self.distribution.own(entry, inputs, outputs, rows)
         self._context.run(entry.index, list(inputs), [output.tensor if isinstance(output, DeviceArray) else bits(output) for output in outputs], rows)
 
     def _hooks(self, callbacks: Any, verbose: Union[int, str]) -> Callable[[Optional[int]], Hooks]:

@@ -36,6 +36,25 @@ Context::Context(std::shared_ptr<Model> of, const std::string &device, uint32_t 
   }
 }
 
+Communicator::Communicator(double timeoutSeconds, uint64_t mpiCommunicator) {
+  Unlocked unlocked;
+  mpc_rt_communicator_options_t options;
+  mpc_rt_communicator_options_init(&options);
+  options.timeout_seconds = timeoutSeconds;
+  options.mpi_communicator = reinterpret_cast<const void *>(mpiCommunicator);
+  check(mpc_rt_communicator_create(&options, &handle));
+}
+
+void Context::setRanks(std::shared_ptr<Communicator> communicator, uint32_t parts) {
+  Unlocked unlocked;
+  std::lock_guard<Turn> lock(busy);
+  mpc_rt_communicator_t *given = communicator ? communicator->handle : nullptr;
+  const bool isAlone = !given || mpc_rt_communicator_size(given) == 1;
+  check(parts ? mpc_rt_context_set_parts(handle, given, parts)
+              : mpc_rt_context_set_communicator(handle, isAlone ? nullptr : given));
+  ranks = std::move(communicator); // lives as long as the context computes with it
+}
+
 void Turn::lock() {
   while (!mutex.try_lock_for(std::chrono::seconds(1)))
     if (holder != ::getpid())

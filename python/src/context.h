@@ -3,6 +3,7 @@
 #ifndef MPC_PYTHON_CONTEXT_H
 #define MPC_PYTHON_CONTEXT_H
 
+#include "mpc-rt/collectives.h"
 #include "mpc-rt/training.h"
 #include "tensor.h"
 
@@ -48,6 +49,16 @@ private:
   std::atomic<pid_t> holder{::getpid()}; // set a moment after the lock was taken
 };
 
+/// The ranks of a job.
+struct Communicator {
+  Communicator(double timeoutSeconds, uint64_t mpiCommunicator);
+  ~Communicator() { mpc_rt_communicator_release(handle); }
+  Communicator(const Communicator &) = delete;
+  Communicator &operator=(const Communicator &) = delete;
+
+  mpc_rt_communicator_t *handle = nullptr;
+};
+
 /// A context is used by one thread at a time. Runs give the interpreter's lock away, so that
 /// another thread may come along: `busy` makes it wait.
 struct Context {
@@ -62,8 +73,11 @@ struct Context {
   void get(uint32_t variable, const Output &target);
   void set(uint32_t variable, const Input &source);
   double metric(uint32_t index);
+  /// With null it computes alone.
+  void setRanks(std::shared_ptr<Communicator> communicator, uint32_t parts);
 
   std::shared_ptr<Model> model;
+  std::shared_ptr<Communicator> ranks;
   mpc_rt_context_t *handle = nullptr;
   Turn busy;
 };

@@ -171,6 +171,17 @@ NB_MODULE(_runtime, module) {
       .def("rows", &DeviceTensor::rows, "begin"_a, "end"_a)
       .def("reshape", &DeviceTensor::reshaped, "shape"_a);
 
+  nb::class_<Communicator>(module, "Communicator")
+      .def(nb::init<double, uint64_t>(), "timeout"_a, "mpi_communicator"_a)
+      .def_prop_ro("rank", [](const Communicator &c) { return mpc_rt_communicator_rank(c.handle); })
+      .def_prop_ro("size", [](const Communicator &c) { return mpc_rt_communicator_size(c.handle); })
+      .def_prop_ro("driver",
+                   [](const Communicator &c) { return mpc_rt_communicator_driver(c.handle); })
+      .def("barrier", [](Communicator &c) {
+        Unlocked unlocked;
+        check(mpc_rt_communicator_barrier(c.handle));
+      });
+
   nb::class_<Context>(module, "Context")
       .def(nb::init<std::shared_ptr<Model>, const std::string &, uint32_t, uint64_t, bool>(),
            "model"_a, "device"_a, "threads"_a, "seed"_a, "load_initial"_a)
@@ -178,6 +189,7 @@ NB_MODULE(_runtime, module) {
       .def("get", &Context::get, "variable"_a, "target"_a)
       .def("set", &Context::set, "variable"_a, "source"_a)
       .def("metric", &Context::metric, "index"_a)
+      .def("set_ranks", &Context::setRanks, "communicator"_a.none(), "parts"_a)
       .def("reset_metrics",
            [](Context &c) {
              locked(c, [](auto *handle) { check(mpc_rt_context_reset_metrics(handle)); });
@@ -251,6 +263,14 @@ NB_MODULE(_runtime, module) {
           },
           "epoch"_a, "scalars"_a);
 
+  module.def(
+      "part_rows",
+      [](int64_t rows, uint32_t part, uint32_t parts) {
+        int64_t first = 0, count = 0;
+        mpc_rt_part_rows(rows, part, parts, &first, &count);
+        return nb::make_tuple(first, count);
+      },
+      "rows"_a, "part"_a, "parts"_a);
   module.def("view_tensor", &viewTensor, "tensor"_a,
              "A DLPack tensor's dtype and its memory as a NumPy array.");
   module.def("export_tensor", &exportTensor, "array"_a, "dtype"_a,

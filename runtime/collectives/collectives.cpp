@@ -34,9 +34,9 @@ mpc_rt_status_t makeTransport(const mpc_rt_communicator_options_t &options,
   if (!driver && variable && *variable)
     driver = variable;
   if (!driver)
-    driver = isStartedByMpi() ? "mpi" : "self";
+    driver = options.mpi_communicator || isStartedByMpi() ? "mpi" : "self";
   if (std::strcmp(driver, "mpi") == 0)
-    return makeMpiTransport(timeoutOf(options), transport);
+    return makeMpiTransport(timeoutOf(options), options.mpi_communicator, transport);
   if (std::strcmp(driver, "self") != 0)
     return fail(MPC_RT_INVALID_ARGUMENT,
                 "there are no collectives \"%s\"; \"mpi\" and \"self\" are", driver);
@@ -118,6 +118,38 @@ mpc_rt_status_t mpc_rt_communicator_barrier(mpc_rt_communicator_t *communicator)
   int32_t nothing = 0;
   return mpc_rt_communicator_all_reduce(communicator, MPC_RT_INT32, MPC_RT_REDUCTION_SUM, &nothing,
                                         1);
+}
+
+void mpc_rt_communicator_record(mpc_rt_communicator_t *communicator) {
+  if (communicator)
+    communicator->communicator.log().open();
+}
+
+const char *mpc_rt_communicator_events(mpc_rt_communicator_t *communicator) {
+  if (!communicator)
+    return "";
+  (void)guard("mpc_rt_communicator_events", [&]() -> mpc_rt_status_t {
+    communicator->events = communicator->communicator.log().lines();
+    return MPC_RT_OK;
+  });
+  return communicator->events.c_str();
+}
+
+void mpc_rt_part_rows(int64_t rows, uint32_t part, uint32_t parts, int64_t *first, int64_t *count) {
+  int64_t begin = 0;
+  while (parts > 1) {
+    const uint32_t lower = parts / 2;
+    const int64_t lowerRows = rows * lower / parts;
+    const bool isLower = part < lower;
+    if (!isLower) {
+      begin += lowerRows;
+      part -= lower;
+    }
+    rows = isLower ? lowerRows : rows - lowerRows;
+    parts = isLower ? lower : parts - lower;
+  }
+  *first = begin;
+  *count = rows;
 }
 
 void mpc_rt_communicator_abort(mpc_rt_communicator_t *communicator, int32_t code) {

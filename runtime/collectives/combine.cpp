@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/collectives/combine.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -63,6 +64,22 @@ void combineAs(mpc_rt_reduction_t reduction, void *into, const void *other, size
   }
 }
 
+template <typename T> T least() {
+  using Limits = std::numeric_limits<T>;
+  return std::is_floating_point_v<T> ? -Limits::infinity() : Limits::lowest();
+}
+
+template <typename T> T largest() {
+  using Limits = std::numeric_limits<T>;
+  return std::is_floating_point_v<T> ? Limits::infinity() : Limits::max();
+}
+
+template <typename T> void fillAs(mpc_rt_reduction_t reduction, void *data, size_t count) {
+  const bool isSum = reduction == MPC_RT_REDUCTION_SUM || reduction == MPC_RT_REDUCTION_SUM_BEFORE;
+  const T neutral = isSum ? T(0) : reduction == MPC_RT_REDUCTION_MAX ? least<T>() : largest<T>();
+  std::fill_n(static_cast<T *>(data), count, neutral);
+}
+
 } // namespace
 
 bool canCombine(mpc_rt_dtype_t dtype) {
@@ -81,6 +98,21 @@ void combine(mpc_rt_dtype_t dtype, mpc_rt_reduction_t reduction, void *into, con
     return combineAs<int32_t>(reduction, into, other, count);
   case MPC_RT_INT64:
     return combineAs<int64_t>(reduction, into, other, count);
+  default:
+    return; // canCombine() says no
+  }
+}
+
+void fillNeutral(mpc_rt_dtype_t dtype, mpc_rt_reduction_t reduction, void *data, size_t count) {
+  switch (dtype) {
+  case MPC_RT_FLOAT32:
+    return fillAs<float>(reduction, data, count);
+  case MPC_RT_FLOAT64:
+    return fillAs<double>(reduction, data, count);
+  case MPC_RT_INT32:
+    return fillAs<int32_t>(reduction, data, count);
+  case MPC_RT_INT64:
+    return fillAs<int64_t>(reduction, data, count);
   default:
     return; // canCombine() says no
   }

@@ -20,6 +20,9 @@ bool canCombine(mpc_rt_dtype_t dtype);
 void combine(mpc_rt_dtype_t dtype, mpc_rt_reduction_t reduction, void *into, const void *other,
              size_t count);
 
+// Elements that change no other ones: 0, or the least or largest number.
+void fillNeutral(mpc_rt_dtype_t dtype, mpc_rt_reduction_t reduction, void *data, size_t count);
+
 } // namespace mpc::rt
 
 #endif

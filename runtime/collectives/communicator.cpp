@@ -32,6 +32,14 @@ uint64_t Communicator::start(Reduction reduction, std::vector<RankArray> arrays)
 }
 
 mpc_rt_status_t Communicator::wait(uint64_t number) {
+  const int64_t begin = events.isOpen() && size() > 1 ? EventLog::now() : 0;
+  const mpc_rt_status_t status = waitFor(number);
+  if (begin)
+    events.add(EventLog::Kind::wait, begin, /*bytes=*/0);
+  return status;
+}
+
+mpc_rt_status_t Communicator::waitFor(uint64_t number) {
   std::unique_lock<std::mutex> lock(mutex);
   if (worker.joinable()) {
     changed.wait(lock, [&] { return finished >= number; });
@@ -94,11 +102,21 @@ mpc_rt_status_t Communicator::reduce(const Job &job) {
   return MPC_RT_OK;
 }
 
+size_t Communicator::bytesOf(const Job &job) {
+  size_t count = 0;
+  for (const RankArray &array : job.arrays)
+    count += array.count;
+  return count * dtypeSize(job.reduction.dtype);
+}
+
 void Communicator::finish(const Job &job) {
   const bool isItself = size() == 1 && job.reduction.kind != MPC_RT_REDUCTION_SUM_BEFORE;
   if (failure != MPC_RT_OK || isItself)
     return;
+  const int64_t begin = events.isOpen() ? EventLog::now() : 0;
   const mpc_rt_status_t status = guard("all_reduce", [&] { return reduce(job); });
+  if (begin)
+    events.add(EventLog::Kind::message, begin, bytesOf(job));
   if (status == MPC_RT_OK)
     return;
   // The thread's message dies with it; who waits reports it.

@@ -6,7 +6,8 @@
 #define MPC_RUNTIME_COLLECTIVES_COMMUNICATOR_H
 
 #include "runtime/base/memory.h"
-#include "runtime/collectives/all_reduce.h"
+#include "runtime/collectives/event_log.h"
+#include "runtime/collectives/reducer.h"
 
 #include <condition_variable>
 #include <cstdint>
@@ -18,16 +19,10 @@
 
 namespace mpc::rt {
 
-// Elements somewhere in memory.
-struct RankArray {
-  void *data;
-  size_t count;
-};
-
-class Communicator {
+class Communicator : public Reducer {
 public:
   explicit Communicator(std::unique_ptr<Transport> transport) : transport(std::move(transport)) {}
-  ~Communicator();
+  ~Communicator() override;
   Communicator(const Communicator &) = delete;
   Communicator &operator=(const Communicator &) = delete;
 
@@ -35,23 +30,24 @@ public:
   unsigned size() const { return transport->size(); }
   const char *name() const { return transport->name(); }
 
-  // Begins an allReduce of the arrays, which go in one message and belong to the communicator until
-  // wait() of the number that this returns. Where the transport stays on one thread, wait() does
-  // all of it.
-  uint64_t start(Reduction reduction, std::vector<RankArray> arrays);
-  // Returns when that reduction and all before it are over.
-  mpc_rt_status_t wait(uint64_t started);
+  // The arrays go in one message. Where the transport stays on one thread, wait() does all of it.
+  uint64_t start(Reduction reduction, std::vector<RankArray> arrays) override;
+  mpc_rt_status_t wait(uint64_t started) override;
   // Both.
   mpc_rt_status_t allReduce(Reduction reduction, void *data, size_t count);
   mpc_rt_status_t broadcast(void *data, size_t bytes, unsigned root);
   void endJob(int code) { transport->endJob(code); }
+  // Messages and waits are recorded where it is open.
+  EventLog &log() { return events; }
 
 private:
   struct Job {
     Reduction reduction;
     std::vector<RankArray> arrays;
   };
+  mpc_rt_status_t waitFor(uint64_t number);
   void work();
+  static size_t bytesOf(const Job &job);
   void finish(const Job &job);
   mpc_rt_status_t reduce(const Job &job);
   mpc_rt_status_t report();
@@ -64,6 +60,7 @@ private:
   bool closing = false;
   mpc_rt_status_t failure = MPC_RT_OK; // the first one, after which nothing is done
   std::string problem;
+  EventLog events;
   std::vector<char> packed, scratch;
   std::thread worker;
 };
@@ -74,6 +71,7 @@ struct mpc_rt_communicator_t {
   explicit mpc_rt_communicator_t(std::unique_ptr<mpc::rt::Transport> transport)
       : communicator(std::move(transport)) {}
   mpc::rt::Communicator communicator;
+  std::string events; // what mpc_rt_communicator_events() returned
 };
 
 #endif

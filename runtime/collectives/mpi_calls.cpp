@@ -62,23 +62,29 @@ public:
     return levelOf(got);
   }
   bool isMainThread() override { return flagOf(mpiIsThreadMain); }
-  bool duplicateWorld() override {
-    return mpiCommDup(constants.world, &communicator) == 0 &&
-           mpiCommSetErrhandler(communicator, constants.errorsReturn) == 0;
+  bool duplicate(const void *of, MpiCommunicator &made) override {
+    Handle own = {};
+    const Handle given = of ? *static_cast<const Handle *>(of) : constants.world;
+    const bool done =
+        mpiCommDup(given, &own) == 0 && mpiCommSetErrhandler(own, constants.errorsReturn) == 0;
+    made.handle = toPointer(own);
+    return done;
   }
-  unsigned rank() override { return numberOf(mpiCommRank); }
-  unsigned size() override { return numberOf(mpiCommSize); }
-  bool send(const void *data, size_t bytes, unsigned peer, int tag, MpiRequest &request) override {
+  unsigned rank(MpiCommunicator of) override { return numberOf(of, mpiCommRank); }
+  unsigned size(MpiCommunicator of) override { return numberOf(of, mpiCommSize); }
+  bool send(MpiCommunicator by, const void *data, size_t bytes, unsigned peer, int tag,
+            MpiRequest &request) override {
     Handle handle = {};
-    bool sent =
-        mpiIsend(data, int(bytes), constants.byte, int(peer), tag, communicator, &handle) == 0;
+    bool sent = mpiIsend(data, int(bytes), constants.byte, int(peer), tag, fromPointer(by.handle),
+                         &handle) == 0;
     request.handle = toPointer(handle);
     return sent;
   }
-  bool receive(void *data, size_t bytes, unsigned peer, int tag, MpiRequest &request) override {
+  bool receive(MpiCommunicator by, void *data, size_t bytes, unsigned peer, int tag,
+               MpiRequest &request) override {
     Handle handle = {};
-    bool received =
-        mpiIrecv(data, int(bytes), constants.byte, int(peer), tag, communicator, &handle) == 0;
+    bool received = mpiIrecv(data, int(bytes), constants.byte, int(peer), tag,
+                             fromPointer(by.handle), &handle) == 0;
     request.handle = toPointer(handle);
     return received;
   }
@@ -98,9 +104,9 @@ private:
     int flag = 0;
     return function(&flag) == 0 && flag != 0;
   }
-  unsigned numberOf(int (*function)(Handle, int *)) const {
+  static unsigned numberOf(MpiCommunicator of, int (*function)(Handle, int *)) {
     int number = 0;
-    (void)function(communicator, &number);
+    (void)function(fromPointer(of.handle), &number);
     return unsigned(number);
   }
   Threads levelOf(int level) const {
@@ -126,7 +132,6 @@ private:
 
   const MpiConstants<Handle> constants;
   bool complete = false;
-  Handle communicator = {};
   int (*mpiInitialized)(int *) = nullptr;
   int (*mpiFinalized)(int *) = nullptr;
   int (*mpiInitThread)(int *, char ***, int, int *) = nullptr;

@@ -18,6 +18,10 @@ struct MpiRequest {
   void *handle = nullptr;
 };
 
+struct MpiCommunicator {
+  void *handle = nullptr;
+};
+
 class MpiCalls {
 public:
   // How far an MPI that was initialized before may be called by threads.
@@ -34,14 +38,16 @@ public:
   virtual bool initialize(Threads wanted, Threads &provided) = 0;
   virtual Threads threads() = 0;
   virtual bool isMainThread() = 0;
-  // A communicator of the runtime's own, like MPI_COMM_WORLD; its errors come back as codes.
-  virtual bool duplicateWorld() = 0;
-  virtual unsigned rank() = 0;
-  virtual unsigned size() = 0;
+  // A communicator of the runtime's own, like the one whose MPI_Comm is at `of` (null: like
+  // MPI_COMM_WORLD); its errors come back as codes.
+  virtual bool duplicate(const void *of, MpiCommunicator &made) = 0;
+  virtual unsigned rank(MpiCommunicator communicator) = 0;
+  virtual unsigned size(MpiCommunicator communicator) = 0;
   // At most INT_MAX bytes. Messages of one tag come in their order.
-  virtual bool send(const void *data, size_t bytes, unsigned peer, int tag,
-                    MpiRequest &request) = 0;
-  virtual bool receive(void *data, size_t bytes, unsigned peer, int tag, MpiRequest &request) = 0;
+  virtual bool send(MpiCommunicator communicator, const void *data, size_t bytes, unsigned peer,
+                    int tag, MpiRequest &request) = 0;
+  virtual bool receive(MpiCommunicator communicator, void *data, size_t bytes, unsigned peer,
+                       int tag, MpiRequest &request) = 0;
   virtual bool test(MpiRequest &request, bool &done) = 0;
   virtual void endJob(int code) = 0;
   virtual void finalize() = 0;

@@ -38,9 +38,11 @@ void finalizeAtExit() {
 
 class MpiTransport : public Transport {
 public:
-  MpiTransport(MpiCalls &calls, bool staysOnOneThread, double timeoutSeconds)
-      : calls(calls), ownRank(calls.rank()), ranks(calls.size()),
-        staysOnOneThread(staysOnOneThread), timeoutSeconds(timeoutSeconds), waiting(ranks) {}
+  MpiTransport(MpiCalls &calls, MpiCommunicator communicator, bool staysOnOneThread,
+               double timeoutSeconds)
+      : calls(calls), communicator(communicator), ownRank(calls.rank(communicator)),
+        ranks(calls.size(communicator)), staysOnOneThread(staysOnOneThread),
+        timeoutSeconds(timeoutSeconds), waiting(ranks) {}
 
   unsigned rank() const override { return ownRank; }
   unsigned size() const override { return ranks; }
@@ -87,9 +89,9 @@ private:
                                void *received, size_t receivedBytes) {
     MpiRequest send, receive;
     const bool sends = sentBytes != 0, receives = receivedBytes != 0;
-    if (receives && !calls.receive(received, receivedBytes, from, dataTag, receive))
+    if (receives && !calls.receive(communicator, received, receivedBytes, from, dataTag, receive))
       return failWith(from, "cannot be received from");
-    if (sends && !calls.send(sent, sentBytes, to, dataTag, send))
+    if (sends && !calls.send(communicator, sent, sentBytes, to, dataTag, send))
       return failWith(to, "cannot be sent to");
     if (receives)
       if (auto status = wait(receive, from))
@@ -135,10 +137,10 @@ private:
     for (unsigned other = 0; other != ranks; ++other) {
       if (other == ownRank)
         continue;
-      isUnderWay[other] =
-          calls.receive(&waiting[other], sizeof own, other, waitingTag, requests[other]);
+      isUnderWay[other] = calls.receive(communicator, &waiting[other], sizeof own, other,
+                                        waitingTag, requests[other]);
       isUnderWay[ranks + other] =
-          calls.send(&own, sizeof own, other, waitingTag, requests[ranks + other]);
+          calls.send(communicator, &own, sizeof own, other, waitingTag, requests[ranks + other]);
     }
     using Clock = std::chrono::steady_clock;
     const auto begin = Clock::now();
@@ -169,6 +171,7 @@ private:
   }
 
   MpiCalls &calls;
+  const MpiCommunicator communicator;
   const unsigned ownRank, ranks;
   const bool staysOnOneThread;
   const double timeoutSeconds;
@@ -199,8 +202,6 @@ mpc_rt_status_t openMpi() {
           "has it",
           opened->name());
   }
-  if (!opened->duplicateWorld())
-    return fail(MPC_RT_UNAVAILABLE, "%s gives no communicator", opened->name());
   openedMpi() = std::move(opened);
   // Registered after what MPI registered for the end of the process: it runs before that.
   if (isOurs)
@@ -218,7 +219,8 @@ bool isStartedByMpi() noexcept {
   return false;
 }
 
-mpc_rt_status_t makeMpiTransport(double timeoutSeconds, std::unique_ptr<Transport> &transport) {
+mpc_rt_status_t makeMpiTransport(double timeoutSeconds, const void *communicator,
+                                 std::unique_ptr<Transport> &transport) {
   if (!openedMpi())
     if (auto status = openMpi())
       return status;
@@ -229,8 +231,11 @@ mpc_rt_status_t makeMpiTransport(double timeoutSeconds, std::unique_ptr<Transpor
                 "%s was initialized for calls of one thread, and this is another one; call from "
                 "that thread, or initialize MPI with MPI_THREAD_SERIALIZED",
                 calls.name());
-  auto made =
-      std::make_unique<MpiTransport>(calls, level < MpiCalls::Threads::Serialized, timeoutSeconds);
+  MpiCommunicator own;
+  if (!calls.duplicate(communicator, own))
+    return fail(MPC_RT_UNAVAILABLE, "%s gives no communicator", calls.name());
+  auto made = std::make_unique<MpiTransport>(calls, own, level < MpiCalls::Threads::Serialized,
+                                             timeoutSeconds);
   if (auto status = made->learnHosts())
     return status;
   transport = std::move(made);

@@ -13,8 +13,10 @@ bool isStartedByMpi() noexcept;
 
 // UNAVAILABLE where there is no MPI, or it may not be called here. Initializes MPI unless the
 // program has; then the thread that calls this is the one that uses the transport, unless MPI
-// grants more. `timeoutSeconds`: how long a rank waits for another one.
-mpc_rt_status_t makeMpiTransport(double timeoutSeconds, std::unique_ptr<Transport> &transport);
+// grants more. `timeoutSeconds`: how long a rank waits for another one. `communicator`: the address
+// of the MPI_Comm whose ranks these are; null: MPI_COMM_WORLD.
+mpc_rt_status_t makeMpiTransport(double timeoutSeconds, const void *communicator,
+                                 std::unique_ptr<Transport> &transport);
 
 } // namespace mpc::rt
 

@@ -10,6 +10,7 @@
 #include "reports/blame.h"
 #include "reports/step_reports.h"
 #include "training/epoch_log.h"
+#include "training/event_trace.h"
 #include "training/memory_plan.h"
 #include "training/moving_average.h"
 #include "training/overflow_probe.h"
@@ -105,8 +106,8 @@ public:
 private:
   Status prepare() {
     Failure failure;
-    for (const std::string *path :
-         {&options_.save, &options_.trace, &options_.csvLog, &options_.jsonLog})
+    for (const std::string *path : {&options_.save, &options_.trace, &options_.traceEvents,
+                                    &options_.csvLog, &options_.jsonLog})
       if (!path->empty())
         if (Status status = data::checkWritable(*path); !status)
           failure.append(status.failure());
@@ -126,6 +127,11 @@ private:
     if (options_.memory)
       if (Status status = notePlan(); !status)
         return status;
+    if (!options_.traceEvents.empty()) {
+      auto events = std::make_unique<training::EventTrace>(job_);
+      events_ = events.get();
+      callbacks_.push_back(std::move(events));
+    }
     if (!options_.trace.empty()) {
       trace_ = std::make_unique<training::Trace>(session_);
       if (Status status = trace_->checkNames(options_.trace); !status)
@@ -262,7 +268,7 @@ private:
 
   /// Blames a skipped step on a value, where the model can report them, else on a layer.
   std::string diagnose(const training::StepResult &step) {
-    if (job_.size() > 1)
+    if (job_.size() > 1 || options_.deterministicRanks)
       return ""; // single rows are no batch of several ranks
     if (Result<std::unique_ptr<reports::TracedModel>> model =
             reports::TracedModel::open(session_, /*trains=*/true)) {
@@ -322,6 +328,13 @@ private:
     if (trace_)
       if (Status status = data::writeNpz(options_.trace, trace_->arrays()); !status)
         return console_.fail(status.failure());
+    if (events_) {
+      if (Status status = events_->write(options_.traceEvents); !status)
+        return console_.fail(status.failure());
+      const std::string overlap = job_.isFirst() ? events_->describeOverlap() : "";
+      if (!overlap.empty())
+        note(overlap);
+    }
     if (interrupted) {
       const int number =
           Interruption::signal() ? Interruption::signal() : SIGTERM; // of another rank
@@ -356,6 +369,7 @@ private:
   checkpoint::RunIdentity identity_;
   training::FitState state_;
   std::unique_ptr<training::Trace> trace_;
+  training::EventTrace *events_ = nullptr; ///< among the callbacks
   std::vector<std::unique_ptr<training::Callback>> callbacks_;
 };
 
@@ -374,9 +388,12 @@ int trainOnRank(TrainOptions &options, training::RankJob &job, Console &console)
     options.keepToOneself();
   console.doing("loading " + options.session.library, loadingAdvice);
   Result<std::unique_ptr<Session>> session = Session::open(options.session);
-  Status opened = session ? job.join(**session) : Status(session.failure());
-  if (opened && job.size() > 1 && !options.numerics.empty())
-    opened = Failure("--numerics: reports what one rank computes; start one");
+  Status opened =
+      session ? job.join(**session, options.deterministicRanks) : Status(session.failure());
+  const bool isShared = job.size() > 1 || options.deterministicRanks;
+  if (opened && isShared && !options.numerics.empty())
+    opened = Failure("--numerics: reports what one rank computes in one part; start one, without "
+                     "--deterministic-ranks");
   Status told;
   if (!job.agree(opened, told))
     return console.fail(told.failure());

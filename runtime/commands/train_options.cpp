@@ -21,6 +21,10 @@ std::string TrainOptions::describe() const {
                      std::to_string(batchSize) + " --steps " + std::to_string(steps) + " --seed " +
                      std::to_string(session.seed) + " --shuffle " + training::shuffleName(shuffle) +
                      " --validation-split " + std::to_string(validationSplit);
+  if (deterministicRanks)
+    text += " --deterministic-ranks=" + std::to_string(deterministicRanks);
+  if (!traceEvents.empty())
+    text += " --trace-events";
   if (!validationData.empty())
     text += " --validation-data";
   if (!resume.empty())
@@ -134,6 +138,11 @@ TrainOptions trainOptions(Arguments &arguments) {
     arguments.fault("--validation-data and --validation-split exclude each other");
   options.epochs = arguments.integer("epochs", 1, 1, INT64_MAX);
   options.batchSize = arguments.integer("batch-size", 0, 1, INT32_MAX);
+  const int64_t parts = arguments.integer("deterministic-ranks", 0, 1, 1024);
+  if ((parts & (parts - 1)) != 0)
+    arguments.fault("--deterministic-ranks is " + std::to_string(parts) +
+                    "; expected a power of two");
+  options.deterministicRanks = static_cast<uint32_t>(parts);
   options.steps = arguments.integer("steps", 0, 1, INT64_MAX / INT32_MAX);
   // Keras's fit repeats one permutation when its generator is seeded (docs/training.md).
   if (arguments.choice("shuffle", {"on", "off"}) == "off")
@@ -153,6 +162,7 @@ TrainOptions trainOptions(Arguments &arguments) {
   options.jsonLog = arguments.text("json-log");
   options.tensorBoard = arguments.text("tensorboard");
   options.trace = arguments.text("trace");
+  options.traceEvents = arguments.text("trace-events");
   options.numerics = arguments.text("numerics");
   options.numericsEvery = arguments.integer("numerics-every", 100, 1, INT32_MAX);
   if (arguments.has("numerics-every") && !arguments.has("numerics"))
@@ -178,11 +188,12 @@ TrainOptions trainOptions(Arguments &arguments) {
   }
   arguments.requireSuffix("save", {".safetensors"});
   arguments.requireSuffix("trace", {".npz"});
+  arguments.requireSuffix("trace-events", {".json"});
   if (options.data == "-" && options.validationData == "-")
     arguments.fault("--data and --validation-data both name standard input; expected one of them "
                     "to be a file; --validation-split takes rows of --data");
   arguments.requireDistinct(
-      {"save", "trace", "csv-log", "json-log"},
+      {"save", "trace", "trace-events", "csv-log", "json-log"},
       {"data", "validation-data", "class-weight", "weights", "resume", "checkpoint"},
       /*mayReplace=*/{"save", "weights"}); // goes on in their place
   options.tune = arguments.has("tune");

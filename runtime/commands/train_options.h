@@ -12,12 +12,13 @@ namespace mpc::commands {
 struct TrainOptions {
   training::SessionOptions session;
   std::string data, validationData, save, checkpoint, resume, csvLog, jsonLog, tensorBoard, trace,
-      classWeight, numerics;
+      traceEvents, classWeight, numerics;
   double validationSplit = 0;
   int64_t epochs = 1;
   int64_t batchSize = 0; // 0 = the compiled batch, else 32
   int64_t steps = 0, saveEvery = 0, keep = 2, numericsEvery = 100;
   training::Shuffle shuffle = training::Shuffle::EachPass;
+  uint32_t deterministicRanks = 0; // parts of a batch; 0 = one on each rank
   bool terminateOnNaN = false, tune = false, memory = false, json = false, quiet = false;
   std::optional<training::EarlyStopOptions> earlyStop;
   std::optional<training::ReduceLearningRateOptions> reduceLearningRate;

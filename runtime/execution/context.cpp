@@ -144,6 +144,26 @@ mpc_rt_status_t create(mpc_rt_model_t *model, const mpc_rt_context_options_t &op
   return mpc_rt_context_variables_changed(&context);
 }
 
+} // namespace
+
+mpc_rt_status_t mpc::rt::makePartContext(const mpc_rt_context_t &whole,
+                                         std::unique_ptr<mpc_rt_context_t> &part) {
+  part = std::make_unique<mpc_rt_context_t>(whole.model, /*threads=*/1, whole.allocator);
+  part->isa = whole.isa;
+  part->kernels = whole.kernels;
+  part->services = whole.services;
+  part->layout = whole.layout;
+  part->variables = whole.variables;
+  const size_t count = part->variables.size();
+  part->values.states.resize(count, VariableValues::State::own);
+  part->values.owners.resize(count);
+  part->values.exposed.resize(count);
+  part->values.readAsMaster.resize(count);
+  return makeDriver(*part, "cpu", /*program=*/nullptr, /*threads=*/1);
+}
+
+namespace {
+
 // Options of the first headers end before `allocator`.
 constexpr size_t firstOptionsSize = offsetof(mpc_rt_context_options_t, allocator);
 
@@ -217,6 +237,8 @@ mpc_rt_status_t mpc_rt_context_memory(const mpc_rt_context_t *context, mpc_rt_me
   memory->arena_allocated_bytes =
       context->arena.size() + (context->trainLoop ? context->trainLoop->bytes() : 0);
   memory->library_bytes = context->driver->libraryBytes();
+  if (context->batchParts)
+    context->batchParts->addMemory(*memory);
   return MPC_RT_OK;
 }
 

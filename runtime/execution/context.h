@@ -8,7 +8,9 @@
 #include "runtime/base/fork_watch.h"
 #include "runtime/base/memory.h"
 #include "runtime/drivers/driver.h"
+#include "runtime/execution/batch_parts.h"
 #include "runtime/execution/context_use.h"
+#include "runtime/execution/part_of_call.h"
 #include "runtime/execution/rank_reductions.h"
 #include "runtime/execution/train_loop.h"
 #include "runtime/execution/value_watch.h"
@@ -57,6 +59,8 @@ struct mpc_rt_context_t {
   std::unique_ptr<mpc::rt::ValueWatch> valueWatch;         // null: nobody watches
   std::unique_ptr<mpc::rt::TraceRecord> traceRecord;       // null: nothing that is reported is kept
   std::unique_ptr<mpc::rt::RankReductions> rankReductions; // null: one rank
+  std::unique_ptr<mpc::rt::PartOfCall> noRows;             // the calls of a rank that has none
+  std::unique_ptr<mpc::rt::BatchParts> batchParts;         // null: a batch is one part
   std::unique_ptr<mpc::rt::Driver> driver; // last: it may hold device memory of the above
 };
 
@@ -73,6 +77,14 @@ const mpc_rt_entry_info_t *findEntry(const mpc_rt_context_t &context, uint32_t e
 const mpc_rt_entry_info_t *findEntry(const mpc_rt_context_t &context, uint32_t entry,
                                      const void *inputs, uint32_t inputCount, const void *outputs,
                                      uint32_t outputCount);
+
+// A context of one thread for a part of the batch: of the whole one's model and kernels, with no
+// variables of its own.
+mpc_rt_status_t makePartContext(const mpc_rt_context_t &whole,
+                                std::unique_ptr<mpc_rt_context_t> &part);
+
+// FAILED_PRECONDITION for a model whose entries reduce nothing.
+mpc_rt_status_t checkDistributed(const mpc_rt_context_t &context);
 
 // A run calls these in this order. The first one checks whether a fork left the context as it
 // should be.

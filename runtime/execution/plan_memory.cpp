@@ -89,7 +89,10 @@ extern "C" mpc_rt_status_t mpc_rt_context_plan_memory(mpc_rt_context_t *context,
                 executable.model_name, entry, static_cast<long long>(batch),
                 executable.entry_count);
   auto &info = executable.entries[entry];
-  if (auto status = guard(info.name, [&] { return plan(*context, info, batch); }))
+  BatchParts *parts = context->batchParts.get();
+  if (auto status = guard(info.name, [&] {
+        return parts && parts->takes(info) ? parts->plan(info, batch) : plan(*context, info, batch);
+      }))
     return status;
   return mpc_rt_context_memory(context, memory);
 }

@@ -4,13 +4,21 @@
 #include "mpc-rt/collectives.h"
 #include "runtime/base/dtype.h"
 #include "runtime/base/status.h"
+#include "runtime/collectives/combine.h"
+#include "runtime/collectives/communicator.h"
 #include "runtime/drivers/call_struct.h"
 #include "runtime/execution/context.h"
 #include "runtime/execution/services.h"
 
+#include <cstddef>
+#include <cstring>
+
 namespace mpc::rt {
 
 mpc_rt_status_t RankReductions::start(const mpc_rt_all_reduce_t &descriptor, void *data) {
+  const auto kind = mpc_rt_reduction_t(descriptor.reduction);
+  if (isMuted)
+    fillNeutral(descriptor.dtype, kind, data, size_t(descriptor.count));
   open.push_back({data, size_t(descriptor.count)});
   if (!(descriptor.flags & MPC_RT_ALL_REDUCE_ENDS_BUCKET))
     return MPC_RT_OK;
@@ -18,13 +26,12 @@ mpc_rt_status_t RankReductions::start(const mpc_rt_all_reduce_t &descriptor, voi
     numbers.resize(descriptor.bucket + 1);
   std::vector<RankArray> arrays;
   arrays.swap(open);
-  numbers[descriptor.bucket] = communicator.start(
-      {descriptor.dtype, mpc_rt_reduction_t(descriptor.reduction)}, std::move(arrays));
+  numbers[descriptor.bucket] = reducer.start({descriptor.dtype, kind}, std::move(arrays));
   return MPC_RT_OK;
 }
 
 mpc_rt_status_t RankReductions::wait(uint32_t bucket) {
-  return bucket < numbers.size() ? communicator.wait(numbers[bucket]) : MPC_RT_OK;
+  return bucket < numbers.size() ? reducer.wait(numbers[bucket]) : MPC_RT_OK;
 }
 
 namespace {
@@ -67,6 +74,15 @@ int32_t waitForRanksService(void *context, const mpc_rt_all_reduce_t *descriptor
 
 } // namespace
 
+mpc_rt_status_t checkDistributed(const mpc_rt_context_t &context) {
+  const mpc_rt_executable_t &executable = context.executable();
+  if (executable.flags & MPC_RT_EXECUTABLE_DISTRIBUTED)
+    return MPC_RT_OK;
+  return fail(MPC_RT_FAILED_PRECONDITION,
+              "%s: was compiled for one rank; compile it with --distributed",
+              executable.model_name);
+}
+
 void setRankReductions(mpc_rt_services_t &services) noexcept {
   services.all_reduce = allReduceService;
   services.wait_for_ranks = waitForRanksService;
@@ -80,8 +96,14 @@ mpc_rt_status_t mpc_rt_context_set_communicator(mpc_rt_context_t *context,
   return guard("mpc_rt_context_set_communicator", [&]() -> mpc_rt_status_t {
     if (!context)
       return fail(MPC_RT_INVALID_ARGUMENT, "mpc_rt_context_set_communicator: context is null");
+    // Alone a context is its own reduction, and its batches may not be empty.
+    const bool isShared = communicator && communicator->communicator.size() > 1;
+    if (isShared)
+      if (auto status = checkDistributed(*context))
+        return status;
+    context->batchParts.reset();
     context->rankReductions =
-        communicator ? std::make_unique<RankReductions>(communicator->communicator) : nullptr;
+        isShared ? std::make_unique<RankReductions>(communicator->communicator) : nullptr;
     return MPC_RT_OK;
   });
 }

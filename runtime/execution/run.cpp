@@ -38,12 +38,20 @@ bool needsRows(const mpc_rt_entry_info_t &entry) {
                               });
 }
 
+// A rank without rows takes part in the means of the others; not in stages, which keep rows.
+bool mayLackRows(const mpc_rt_context_t &context, const mpc_rt_entry_info_t &entry) {
+  const bool isWhole =
+      std::strcmp(entry.name, "train_step") == 0 || std::strcmp(entry.name, "evaluate") == 0;
+  return isWhole && (context.batchParts ? context.batchParts->hasOtherRanks()
+                                        : context.rankReductions != nullptr);
+}
+
 mpc_rt_status_t checkPointers(const mpc_rt_context_t &context, const mpc_rt_entry_info_t &entry,
                               const void *const *inputs, void *const *outputs, int64_t batch) {
   if (batch < 0)
     return fail(MPC_RT_INVALID_ARGUMENT, "%s: batch %lld; expected at least 0", entry.name,
                 static_cast<long long>(batch));
-  if (batch == 0 && needsRows(entry))
+  if (batch == 0 && needsRows(entry) && !mayLackRows(context, entry))
     return fail(MPC_RT_INVALID_ARGUMENT, "%s: batch 0; expected at least 1 row to take means of",
                 entry.name);
   const bool fetched = !inputs && context.driver->deviceMemory().hasInputs(entry, batch);
@@ -123,9 +131,9 @@ mpc_rt_status_t mpc::rt::runEntry(mpc_rt_context_t &context, const mpc_rt_entry_
   return status;
 }
 
-static mpc_rt_status_t run(mpc_rt_context_t &context, const mpc_rt_entry_info_t &entry,
-                           const void *const *inputs, void *const *outputs, int64_t batch,
-                           const DeviceTensors *onDevice) {
+static mpc_rt_status_t runRows(mpc_rt_context_t &context, const mpc_rt_entry_info_t &entry,
+                               const void *const *inputs, void *const *outputs, int64_t batch,
+                               const DeviceTensors *onDevice) {
   if (auto status = checkForks(context, entry))
     return status;
   RunMark mark(context);
@@ -134,6 +142,34 @@ static mpc_rt_status_t run(mpc_rt_context_t &context, const mpc_rt_entry_info_t 
   if (auto status = readyForRun(context, weightUse(entry) == WeightUse::updated))
     return status;
   return runEntry(context, entry, inputs, outputs, context.variables.data(), batch, onDevice);
+}
+
+// A rank that has no rows computes with one that no reduction takes.
+static mpc_rt_status_t runWithoutRows(mpc_rt_context_t &context, const mpc_rt_entry_info_t &entry,
+                                      const void *const *inputs, void *const *outputs) {
+  if (!context.noRows)
+    context.noRows = std::make_unique<PartOfCall>();
+  const CallTensors call = {
+      entry.inputs, entry.input_count, entry.outputs, entry.output_count, inputs, outputs};
+  if (auto status = context.noRows->bind(context.executable().model_name, call, /*first=*/0,
+                                         /*count=*/0, /*takesRest=*/true))
+    return status;
+  context.rankReductions->mute(true);
+  const mpc_rt_status_t status =
+      runRows(context, entry, context.noRows->inputs(), context.noRows->outputs(),
+              context.noRows->rows(), nullptr);
+  context.rankReductions->mute(false);
+  return status;
+}
+
+static mpc_rt_status_t run(mpc_rt_context_t &context, const mpc_rt_entry_info_t &entry,
+                           const void *const *inputs, void *const *outputs, int64_t batch,
+                           const DeviceTensors *onDevice) {
+  if (context.batchParts && context.batchParts->takes(entry))
+    return context.batchParts->run(entry, inputs, outputs, batch);
+  if (batch == 0 && needsRows(entry)) // as checkPointers() allows
+    return runWithoutRows(context, entry, inputs, outputs);
+  return runRows(context, entry, inputs, outputs, batch, onDevice);
 }
 
 mpc_rt_status_t mpc::rt::runContext(mpc_rt_context_t &context, const mpc_rt_entry_info_t &entry,

@@ -67,25 +67,33 @@ mpc_rt_status_t mpc_rt_model_gradient_info(const mpc_rt_model_t *model, uint32_t
 
 mpc_rt_status_t mpc_rt_context_forward(mpc_rt_context_t *context, const void *const *inputs,
                                        void *const *outputs, int64_t batch) {
-  return withLoop("mpc_rt_context_forward", context,
-                  [&](TrainLoop &loop) { return loop.forward(*context, inputs, outputs, batch); });
+  return withLoop("mpc_rt_context_forward", context, [&](TrainLoop &loop) {
+    return context->batchParts ? context->batchParts->forward(inputs, outputs, batch)
+                               : loop.forward(*context, inputs, outputs, batch);
+  });
 }
 
 mpc_rt_status_t mpc_rt_context_backward(mpc_rt_context_t *context, void *const *gradients) {
-  return withLoop("mpc_rt_context_backward", context,
-                  [&](TrainLoop &loop) { return loop.backward(*context, gradients); });
+  return withLoop("mpc_rt_context_backward", context, [&](TrainLoop &loop) {
+    return context->batchParts ? context->batchParts->backward(gradients)
+                               : loop.backward(*context, gradients);
+  });
 }
 
 mpc_rt_status_t mpc_rt_context_unscale_gradients(mpc_rt_context_t *context, void *const *gradients,
                                                  int32_t *finite) {
-  return withLoop("mpc_rt_context_unscale_gradients", context,
-                  [&](TrainLoop &loop) { return loop.unscale(*context, gradients, finite); });
+  return withLoop("mpc_rt_context_unscale_gradients", context, [&](TrainLoop &loop) {
+    return context->batchParts ? context->batchParts->unscale(gradients, finite)
+                               : loop.unscale(*context, gradients, finite);
+  });
 }
 
 mpc_rt_status_t mpc_rt_context_apply_gradients(mpc_rt_context_t *context, void *const *gradients,
                                                mpc_rt_applied_t *applied) {
-  return withLoop("mpc_rt_context_apply_gradients", context,
-                  [&](TrainLoop &loop) { return loop.apply(*context, gradients, applied); });
+  return withLoop("mpc_rt_context_apply_gradients", context, [&](TrainLoop &loop) {
+    return context->batchParts ? context->batchParts->apply(gradients, applied)
+                               : loop.apply(*context, gradients, applied);
+  });
 }
 
 void *mpc_rt_context_gradient(mpc_rt_context_t *context, uint32_t gradient) {

@@ -70,12 +70,6 @@ Status Batcher::run(const data::Dataset &data, const std::vector<int64_t> &rows,
       ranks > 1 && std::strcmp(entry_.name, "predict") != 0; // predictions stay row by row
   if (!isShared)
     return runOwn(data, rows, next);
-  if (rows.size() < ranks)
-    return Failure(data.path + ": a batch of " + std::to_string(rows.size()) +
-                   (rows.size() == 1 ? " row" : " rows") + " is too small for " +
-                   std::to_string(ranks) +
-                   " ranks, each of which takes one row at least; expected a --batch-size that "
-                   "leaves a larger last batch, or fewer ranks");
   return runOwn(data, rowsOfRank(rows, rank, ranks), rowsOfRank(next, rank, ranks));
 }
 
@@ -91,6 +85,8 @@ Status Batcher::runOwn(const data::Dataset &data, const std::vector<int64_t> &ro
     const data::Column &column = data.columns[i];
     const int64_t *own = column.spec.isWhole ? &theOnlyRow : rows.data();
     const int64_t taken = column.spec.isWhole ? 1 : count;
+    if (taken == 0)
+      continue; // of a rank without rows
     if ((pointers[i] = data::findRows(column, own, taken)))
       continue;
     if (inputs_[i].bytes() < data::rowBytes(column) * static_cast<size_t>(taken) ||

@@ -22,16 +22,12 @@ Result<std::unique_ptr<RankJob>> RankJob::open() {
 
 RankJob::~RankJob() { mpc_rt_communicator_release(communicator_); }
 
-Status RankJob::join(Session &session) {
-  if (size_ == 1)
-    return Status();
-  if (!(session.executable().flags & MPC_RT_EXECUTABLE_DISTRIBUTED))
-    return Failure(session.path() + ": was compiled for one rank, and " + std::to_string(size_) +
-                   " were started; compile it with --distributed");
-  if (mpc_rt_status_t status = mpc_rt_context_set_communicator(session.context(), communicator_))
-    return session.runtimeFailure(status);
+Status RankJob::join(Session &session, uint32_t parts) {
   session.setPlace({rank_, size_});
-  return Status();
+  const mpc_rt_status_t status =
+      parts ? mpc_rt_context_set_parts(session.context(), communicator_, parts)
+            : mpc_rt_context_set_communicator(session.context(), communicator_);
+  return status ? Status(session.runtimeFailure(status)) : Status();
 }
 
 Status RankJob::compare(const std::vector<std::pair<std::string, uint64_t>> &digests) {
@@ -73,11 +69,32 @@ Result<bool> RankJob::anyRank(bool own) {
   return any != 0;
 }
 
+Result<std::vector<std::string>> RankJob::gather(const std::string &own) {
+  std::vector<std::string> all(size_);
+  for (uint32_t root = 0; root < size_; ++root) {
+    std::string text = root == rank_ ? own : "";
+    uint64_t bytes = text.size();
+    if (mpc_rt_communicator_broadcast(communicator_, &bytes, sizeof bytes, root))
+      return rankFailure();
+    text.resize(bytes);
+    if (bytes && mpc_rt_communicator_broadcast(communicator_, text.data(), bytes, root))
+      return rankFailure();
+    if (root == rank_ || isFirst())
+      all[root] = std::move(text);
+  }
+  return all;
+}
+
+void RankJob::record() { mpc_rt_communicator_record(communicator_); }
+
+std::string RankJob::events() const { return mpc_rt_communicator_events(communicator_); }
+
 void RankJob::end(int code) { mpc_rt_communicator_abort(communicator_, code); }
 
 std::vector<int64_t> rowsOfRank(const std::vector<int64_t> &rows, unsigned rank, unsigned size) {
-  const size_t begin = rows.size() * rank / size, end = rows.size() * (rank + 1) / size;
-  return {rows.begin() + static_cast<ptrdiff_t>(begin), rows.begin() + static_cast<ptrdiff_t>(end)};
+  int64_t first = 0, count = 0;
+  mpc_rt_part_rows(static_cast<int64_t>(rows.size()), rank, size, &first, &count);
+  return {rows.begin() + first, rows.begin() + first + count};
 }
 
 } // namespace mpc::training

@@ -24,9 +24,10 @@ public:
   unsigned size() const { return size_; }
   bool isFirst() const { return rank_ == 0; }
 
-  /// The session's entries reduce over the ranks from now on. A model that was compiled without
-  /// --distributed is a failure where there are several.
-  data::Status join(Session &session);
+  /// The session's entries reduce over the ranks from now on, with `parts` over so many parts of
+  /// the batch. A model that was compiled without --distributed is a failure where there are
+  /// several.
+  data::Status join(Session &session, uint32_t parts);
   /// Whether all ranks may go on. Where one has failed, `told` is what this one has to tell of it:
   /// nothing where another rank has failed, nor what rank 0 tells as well. All ranks call it.
   bool agree(const data::Status &own, data::Status &told);
@@ -35,6 +36,11 @@ public:
   data::Status compare(const std::vector<std::pair<std::string, uint64_t>> &digests);
   /// Whether it is so on some rank. All ranks call it.
   data::Result<bool> anyRank(bool own);
+  /// The text of every rank, on the first one; "" of the others elsewhere. All ranks call it.
+  data::Result<std::vector<std::string>> gather(const std::string &own);
+  /// Messages and waits are recorded from now on; a line for each.
+  void record();
+  std::string events() const;
   /// Ends all ranks, after a failure of this one. Does nothing where there is one.
   void end(int code);
 
@@ -44,7 +50,8 @@ private:
   unsigned rank_ = 0, size_ = 1;
 };
 
-/// The rows of a batch that one of several ranks takes: its part of them, in their order.
+/// The rows of a batch that one of several ranks takes: its part of them, in their order. A rank
+/// has none where there are fewer rows than ranks.
 std::vector<int64_t> rowsOfRank(const std::vector<int64_t> &rows, unsigned rank, unsigned size);
 
 } // namespace mpc::training

@@ -31,6 +31,9 @@ MODELS = {
     "lstm": sequential("lstm", [7], "int32",
                        layer("Embedding", name="e", input_dim=30, output_dim=8, mask_zero=True),
                        layer("LSTM", name="l", units=12), SOFTMAX),
+    "recurrent_dropout": sequential("recurrent_dropout", [5, 6], "float32",
+                                    layer("GRU", name="g", units=8, dropout=0.2,
+                                          recurrent_dropout=0.3), SOFTMAX),
     "dropout": sequential("dropout", [20], "float32",
                           layer("Dropout", name="drop", rate=0.4),
                           layer("Dense", name="d0", units=32, activation="tanh"),
@@ -38,10 +41,48 @@ MODELS = {
 }  # fmt: skip
 
 
-def write(folder, rows=96):
+
+
+def tensor(name):
+    return {"class_name": "__keras_tensor__",
+            "config": {"shape": [], "dtype": "float32", "keras_history": [name, 0, 0]}}  # fmt: skip
+
+
+def node(kind, name, inputs, **config):
+    """A layer of a functional model, called once with the outputs of others."""
+    given = [tensor(source) for source in inputs]
+    joined = [given] if kind == "Add" else given
+    return {"module": "keras.layers", "class_name": kind, "name": name, "config": {"name": name, **config},
+            "inbound_nodes": [{"args": joined, "kwargs": {}}] if inputs else []}  # fmt: skip
+
+
+TRANSFORMER = {"class_name": "Functional", "config": {
+    "name": "transformer",
+    "layers": [
+        node("InputLayer", "x", [], batch_shape=[None, 7], dtype="int32"),
+        node("Embedding", "e", ["x"], input_dim=30, output_dim=8),
+        node("MultiHeadAttention", "heads", ["e", "e"], num_heads=2, key_dim=4, dropout=0.1),
+        node("Dropout", "drop", ["heads"], rate=0.2),
+        node("Add", "sum", ["e", "drop"]),
+        node("LayerNormalization", "norm", ["sum"], axis=-1),
+        node("Dense", "wide", ["norm"], units=16, activation="gelu"),
+        node("GlobalAveragePooling1D", "mean", ["wide"]),
+        node("Dense", "out", ["mean"], units=3, activation="softmax", dtype="float32"),
+    ],
+    "input_layers": [["x", 0, 0]],
+    "output_layers": [["out", 0, 0]],
+}}  # fmt: skip
+MODELS["transformer"] = TRANSFORMER
+
+# These sum over a batch in each way that there is.
+IDENTICAL = ["mlp", "cnn", "lstm", "transformer"]
+
+
+def write(folder, rows=96, names=MODELS):
     """MODEL.json and MODEL.npz of each model."""
-    random = numpy.random.default_rng(7)
-    for name, model in MODELS.items():
+    for name in names:
+        random = numpy.random.default_rng(7)
+        model = MODELS[name]
         (folder / f"{name}.json").write_text(json.dumps(model))
         first = model["config"]["layers"][0]["config"]
         shape = [rows, *first["batch_shape"][1:]]

@@ -2,6 +2,7 @@
 """mpc-run train on several ranks: the numbers of one process, equal runs with equal bytes, and what
 is said where ranks differ or fail."""
 import argparse
+import json
 import os
 import pathlib
 import re
@@ -106,10 +107,20 @@ check("a checkpoint of four ranks goes on with two",
 refused = run(2, training(arguments.work / "mlp-alone", "mlp", out))
 check("a library for one rank is refused",
       refused.returncode != 0 and "compile it with --distributed" in refused.stderr, refused.stderr)
-small = run(4, training(mlp, "mlp", out, batch=31))  # 96 rows: the last batch has three
-check("a batch with fewer rows than ranks is refused",
-      small.returncode != 0 and re.search(r"a batch of 3 rows is too small for 4 ranks",
-                                          small.stderr), small.stderr)  # fmt: skip
+few = {}
+for ranks in (1, 4):  # 96 rows in batches of 31: the last batch has three
+    few[ranks] = run(ranks, training(mlp, "mlp", arguments.work / f"few-{ranks}.safetensors", batch=31))
+check("a rank may have no rows", few[4].returncode == 0
+      and error_of(arguments.work / "few-1.safetensors",
+                   arguments.work / "few-4.safetensors") < 2e-3,
+      few[1].stderr + few[4].stderr)  # fmt: skip
+parts = run(3, training(mlp, "mlp", out, "--deterministic-ranks=8"))
+check("ranks that do not divide the parts are refused",
+      parts.returncode != 0 and "3 ranks cannot share a batch in 8 parts" in parts.stderr,
+      parts.stderr)  # fmt: skip
+alone = run(1, training(arguments.work / "mlp-alone", "mlp", out, "--deterministic-ranks=8"))
+check("parts want a library for ranks", alone.returncode != 0
+      and "compile it with --distributed" in alone.stderr, alone.stderr)  # fmt: skip
 script = arguments.work / "differ.sh"
 script.write_text('#!/bin/sh\n[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" = 1 ] && set -- "$@" --seed 6\n'
                   'exec "$@"\n')  # fmt: skip
@@ -130,6 +141,15 @@ def differing(replacement):
                       + " ".join(other) + "\nfi\nexec " + " ".join(command) + "\n")  # fmt: skip
     return run(2, [script])
 
+
+events = arguments.work / "events.json"
+traced = run(2, training(mlp, "mlp", out, "--trace-events", events))
+timeline = json.loads(events.read_text())["traceEvents"] if events.exists() else []
+shown = {(event["pid"], event["name"].split()[0]) for event in timeline if event["ph"] == "X"}
+check("a timeline has steps, messages and waits of both ranks",
+      shown == {(rank, kind) for rank in (0, 1) for kind in ("step", "message", "wait")}
+      and all(event["dur"] >= 0 and event["ts"] >= 0 for event in timeline if event["ph"] == "X")
+      and "% went while this rank computed" in traced.stderr, f"{shown} {traced.stderr}")  # fmt: skip
 
 arrays = dict(numpy.load(arguments.work / "mlp.npz"))
 arrays["x"] = arrays["x"][::-1]

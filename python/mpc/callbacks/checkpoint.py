@@ -109,7 +109,14 @@ class BackupAndRestore(Callback):
         if self.save_freq == "epoch":
             self._save()
 
+    def _is_writer(self) -> bool:
+        """Every rank reads the folder, and one writes it."""
+        ranks = self.model.distribution
+        return ranks is None or ranks.is_first
+
     def _save(self) -> None:
+        if not self._is_writer():
+            return
         os.makedirs(self.backup_dir, exist_ok=True)
         before = set(os.listdir(self.backup_dir))
         name = "state-1.safetensors" if "state-0.safetensors" in before else "state-0.safetensors"
@@ -124,5 +131,5 @@ class BackupAndRestore(Callback):
             os.remove(self._path(old))
 
     def on_train_end(self, logs: Optional[Logs] = None) -> None:
-        if self.delete_checkpoint and os.path.isdir(self.backup_dir):
+        if self.delete_checkpoint and self._is_writer() and os.path.isdir(self.backup_dir):
             shutil.rmtree(self.backup_dir)

@@ -68,6 +68,39 @@ func.func @train_step(%x: tensor<?x4xbf16> {mpc.input = "x"}, %w: tensor<4x3xbf1
       tensor<f32>, tensor<4xbf16>, tensor<4xbf16>, tensor<i32>, tensor<3x2x5xbf16>, tensor<7x3xbf16>, tensor<i1>, tensor<?xf32>
 }
 
+// Rows of an embedding's gradient are finite where those of all ranks are.
+// CHECK-LABEL: func.func @train_apply
+// CHECK: %[[P:.*]] = mpc.all_finite %arg0 : tensor<?x4xf32>
+// CHECK: %[[NUMBER:.*]] = mpc.cast %[[P]] : tensor<i1> to tensor<f32>
+// CHECK: %[[ALL:.*]] = mpc.all_reduce min %[[NUMBER]]
+// CHECK: %[[INFINITE:.*]] = mpc.divide %{{.*}}, %[[ALL]]
+// CHECK: %[[F:.*]] = mpc.all_finite %arg1, %[[INFINITE]]
+// CHECK: return %[[F]]
+func.func @train_apply(%rows: tensor<?x4xf32> {mpc.input = "part:0"}, %g: tensor<3xf32>) -> tensor<i1>
+    attributes {mpc.entry = #mpc.entry_role<train_apply>} {
+  %0 = mpc.all_finite %rows, %g : tensor<?x4xf32>, tensor<3xf32>
+  return %0 : tensor<i1>
+}
+
+// A sample has its random numbers in each step of a scan, too: the body gets its number as a capture, once.
+// CHECK-LABEL: func.func @predict
+// CHECK: %[[FIRST:.*]] = mpc.reshape
+// CHECK: mpc.scan inits(%arg0) captures(%arg1, %[[FIRST]])
+// CHECK: ^bb0(%[[X:.*]]: tensor<?x4xf32>, %[[STATE:.*]]: tensor<2xi64>, %[[NUMBER:.*]]: tensor<1xi64>):
+// CHECK: %[[NUMBERED:.*]] = mpc.concatenate %[[STATE]], %[[NUMBER]]
+// CHECK: mpc.dropout %[[X]], %[[NUMBERED]] {{.*}} : tensor<?x4xf32>, tensor<3xi64>
+// CHECK: mpc.dropout %{{.*}}, %[[NUMBERED]]
+func.func @predict(%x: tensor<?x4xf32> {mpc.input = "x"}, %state: tensor<2xi64>) -> tensor<?x4xf32>
+    attributes {mpc.entry = #mpc.entry_role<predict>} {
+  %y = mpc.scan inits(%x) captures(%state) {steps = 3 : i64} : (tensor<?x4xf32>, tensor<2xi64>) -> tensor<?x4xf32> {
+  ^bb0(%carried: tensor<?x4xf32>, %s: tensor<2xi64>):
+    %0 = mpc.dropout %carried, %s {rate = 0.5 : f64, stream = 1 : i64} : tensor<?x4xf32>, tensor<2xi64>
+    %1 = mpc.dropout %0, %s {rate = 0.5 : f64, stream = 2 : i64} : tensor<?x4xf32>, tensor<2xi64>
+    mpc.yield %1 : tensor<?x4xf32>
+  }
+  return %y : tensor<?x4xf32>
+}
+
 // No entry: as it was.
 // CHECK-LABEL: func.func @helper
 // CHECK-NOT: mpc.all_reduce

