@@ -7,6 +7,7 @@
 #include "mlir/Target/LLVMIR/Export.h"
 #include "mpc/Support/InternalError.h"
 #include "mpc/Support/Sha256.h"
+#include "llvm/Analysis/CFG.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/ThreadPool.h"
@@ -91,6 +92,8 @@ private:
   llvm::Expected<SharedObjects::Object> find(const CodeUnit &unit, llvm::Module &module);
   std::string keyOf(const CodeUnit &unit, llvm::Module &module) const;
   llvm::Expected<std::string> make(const CodeUnit &unit, llvm::Module &module);
+  llvm::Expected<std::string> optimize(const CodeUnit &unit, llvm::Module &module,
+                                       CodeGenerator &generator);
 
   llvm::ArrayRef<IsaLevel> levels;
   ObjectCache *cache;
@@ -149,12 +152,14 @@ std::string UnitCompiler::keyOf(const CodeUnit &unit, llvm::Module &module) cons
   return hash.finish();
 }
 
-llvm::Expected<std::string> UnitCompiler::make(const CodeUnit &unit, llvm::Module &module) {
-  auto taken = generators.take();
-  if (!taken)
-    return taken.takeError();
-  CodeGenerator &generator = **taken;
-  generator.prepare(module);
+static bool hasLoop(const llvm::Function &function) {
+  llvm::SmallVector<std::pair<const llvm::BasicBlock *, const llvm::BasicBlock *>> edges;
+  llvm::FindFunctionBackedges(function, edges);
+  return !edges.empty();
+}
+
+llvm::Expected<std::string> UnitCompiler::optimize(const CodeUnit &unit, llvm::Module &module,
+                                                   CodeGenerator &generator) {
   // Optimisation that depends on no instruction set is done once, before kernels are copied.
   generator.simplify(module);
   llvm::Function *function = module.getFunction(kOwnName);
@@ -165,7 +170,23 @@ llvm::Expected<std::string> UnitCompiler::make(const CodeUnit &unit, llvm::Modul
       function->eraseFromParent();
   }
   generator.vectorize(module);
-  auto object = generator.emitObject(module);
+  return generator.emitObject(module, Effort::Full);
+}
+
+llvm::Expected<std::string> UnitCompiler::make(const CodeUnit &unit, llvm::Module &module) {
+  auto taken = generators.take();
+  if (!taken)
+    return taken.takeError();
+  CodeGenerator &generator = **taken;
+  generator.prepare(module);
+  llvm::Function *function = module.getFunction(kOwnName);
+  // Calls of the runtime, one behind the other, are most functions of the host and of a deep
+  // network most code: to optimise them takes longer than a model's steps would ever gain.
+  const bool runsOnce = !unit.isKernel && !hasLoop(*function);
+  if (runsOnce)
+    setBaseline(*function);
+  auto object =
+      runsOnce ? generator.emitObject(module, Effort::Least) : optimize(unit, module, generator);
   generators.giveBack(std::move(*taken));
   return object;
 }

@@ -68,7 +68,7 @@ compileTables(const ModuleTables &tables, const KernelVersions &versions, const 
   buildExecutableTables(module, tables, toManifest(tables), versions);
   if (cuda)
     addCudaTables(module, *cuda);
-  return (*generator)->emitObject(module);
+  return (*generator)->emitObject(module, Effort::Least);
 }
 
 static std::unique_ptr<ObjectCache> openCache(const EmitOptions &options) {

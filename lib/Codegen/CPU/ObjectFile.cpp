@@ -11,7 +11,8 @@
 
 using namespace mpc;
 
-static llvm::Expected<std::unique_ptr<llvm::TargetMachine>> createTargetMachine() {
+static llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
+createTargetMachine(llvm::CodeGenOptLevel level) {
   static const bool initialized = [] {
     LLVMInitializeX86TargetInfo();
     LLVMInitializeX86Target();
@@ -28,9 +29,8 @@ static llvm::Expected<std::unique_ptr<llvm::TargetMachine>> createTargetMachine(
   llvm::TargetOptions options;
   // A product and a sum that the IR keeps apart round apart.
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
-  return std::unique_ptr<llvm::TargetMachine>(
-      target->createTargetMachine(triple, "x86-64-v2", "", options, llvm::Reloc::PIC_, std::nullopt,
-                                  llvm::CodeGenOptLevel::Default));
+  return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
+      triple, "x86-64-v2", "", options, llvm::Reloc::PIC_, std::nullopt, level));
 }
 
 static llvm::PipelineTuningOptions tuning() {
@@ -44,8 +44,8 @@ static llvm::PipelineTuningOptions tuning() {
 }
 
 struct CodeGenerator::Passes {
-  explicit Passes(std::unique_ptr<llvm::TargetMachine> machine)
-      : target(std::move(machine)), builder(target.get(), tuning()) {
+  Passes(std::unique_ptr<llvm::TargetMachine> machine, std::unique_ptr<llvm::TargetMachine> least)
+      : target(std::move(machine)), leastTarget(std::move(least)), builder(target.get(), tuning()) {
     builder.registerModuleAnalyses(modules);
     builder.registerCGSCCAnalyses(components);
     builder.registerFunctionAnalyses(functions);
@@ -64,6 +64,7 @@ struct CodeGenerator::Passes {
   }
 
   std::unique_ptr<llvm::TargetMachine> target;
+  std::unique_ptr<llvm::TargetMachine> leastTarget; ///< for Effort::Least
   llvm::PassBuilder builder;
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
@@ -75,11 +76,14 @@ CodeGenerator::CodeGenerator(std::unique_ptr<Passes> passes) : passes(std::move(
 CodeGenerator::~CodeGenerator() = default;
 
 llvm::Expected<std::unique_ptr<CodeGenerator>> CodeGenerator::create() {
-  auto target = createTargetMachine();
+  auto target = createTargetMachine(llvm::CodeGenOptLevel::Default);
   if (!target)
     return target.takeError();
+  auto least = createTargetMachine(llvm::CodeGenOptLevel::None);
+  if (!least)
+    return least.takeError();
   return std::unique_ptr<CodeGenerator>(
-      new CodeGenerator(std::make_unique<Passes>(std::move(*target))));
+      new CodeGenerator(std::make_unique<Passes>(std::move(*target), std::move(*least))));
 }
 
 void CodeGenerator::prepare(llvm::Module &module) const {
@@ -110,13 +114,13 @@ static void harden(llvm::Module &module) {
       function.addFnAttr(llvm::Attribute::StackProtectStrong);
 }
 
-llvm::Expected<std::string> CodeGenerator::emitObject(llvm::Module &module) {
+llvm::Expected<std::string> CodeGenerator::emitObject(llvm::Module &module, Effort effort) {
   harden(module);
+  llvm::TargetMachine &target = effort == Effort::Full ? *passes->target : *passes->leastTarget;
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);
   llvm::legacy::PassManager manager;
-  if (passes->target->addPassesToEmitFile(manager, stream, nullptr,
-                                          llvm::CodeGenFileType::ObjectFile))
+  if (target.addPassesToEmitFile(manager, stream, nullptr, llvm::CodeGenFileType::ObjectFile))
     return internalError("no object code for this target");
   manager.run(module);
   return std::string(bytes.begin(), bytes.end());

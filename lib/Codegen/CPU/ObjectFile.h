@@ -16,6 +16,13 @@ struct ObjectFile {
   std::string content;
 };
 
+/// How much of LLVM's work code is worth.
+enum class Effort {
+  Full, ///< kernels and loops, where a step's time goes
+  Least ///< what runs once in a step: LLVM selects instructions one by one, without a look at
+        ///< others
+};
+
 /// LLVM's passes for x86-64. What they need to know of the target is found out once, so that one is
 /// kept for many modules; by one thread at a time.
 class CodeGenerator {
@@ -33,7 +40,7 @@ public:
   /// Loop vectorisation for each function's instruction set and what follows it.
   void vectorize(llvm::Module &module);
 
-  llvm::Expected<std::string> emitObject(llvm::Module &module);
+  llvm::Expected<std::string> emitObject(llvm::Module &module, Effort effort);
 
 private:
   struct Passes;
