@@ -10,7 +10,6 @@
 #include "runtime/execution/context.h"
 #include "runtime/execution/services.h"
 
-#include <cstddef>
 #include <cstring>
 
 namespace mpc::rt {
