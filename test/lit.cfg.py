@@ -41,8 +41,9 @@ config.environment["MPC_FIXTURES"] = fixtures
 # Messages are matched as plain text, in English, and two threads are what every machine has.
 config.environment["LC_ALL"] = "C.UTF-8"
 config.environment["NO_COLOR"] = "1"
-# No test depends on what the user compiled before.
-config.environment["MPC_CACHE"] = ""
+# No test depends on what the user compiled before; what other tests of this run did, run-suite.py keeps.
+kept = os.environ.get("MPC_CACHE", "")
+config.environment["MPC_CACHE"] = kept if kept.startswith(os.path.join(build, "Testing", "")) else ""
 # Tests run side by side: threads that wait must not keep the others from working.
 config.environment["OMP_WAIT_POLICY"] = "passive"
 for name in ["OMP_NUM_THREADS", "ASAN_OPTIONS", "UBSAN_OPTIONS", "TMPDIR", "MPC_KERAS_PYTHON"]:

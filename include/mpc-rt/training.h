@@ -127,10 +127,26 @@ MPC_RT_API mpc_rt_status_t mpc_rt_context_save(mpc_rt_context_t *context, const 
 
 /* Reads what mpc_rt_context_save wrote, or a weights file (NAME.safetensors of mpcc, `mpc-run train
  * --save`, mpc-convert): tensors by path, which must have the variables' shapes and dtypes and be
- * all model variables. What the file does not have of optimizer, metrics and random states stays.
- * NOT_FOUND: no such file; DATA_LOSS: damaged; FAILED_PRECONDITION: of another model. On failure
- * nothing has changed. */
+ * all model variables. A file without a state of the optimizer leaves it as it is, and so metrics
+ * and random states. A model without an optimizer takes any. NOT_FOUND: no such file; DATA_LOSS:
+ * damaged; FAILED_PRECONDITION: of another model, or with the state of another optimizer. On
+ * failure nothing has changed. */
 MPC_RT_API mpc_rt_status_t mpc_rt_context_load(mpc_rt_context_t *context, const char *path);
+
+typedef struct mpc_rt_loaded_t {
+  uint32_t struct_size;         /* sizeof(mpc_rt_loaded_t) */
+  uint32_t variables;           /* that have the file's values now */
+  uint32_t optimizer_variables; /* those of them that are the optimizer's */
+  uint32_t
+      optimizer_missing; /* the optimizer's that the file lacks, though it has some: they stay */
+  uint32_t optimizer_ignored; /* the file's that the model's optimizer has not */
+  uint32_t reserved;
+} mpc_rt_loaded_t;
+
+/* The same, but the state may be of another optimizer: the variables that both have by their names
+ * are taken, the others stay. `loaded` (may be null) counts them, all 0 on failure. */
+MPC_RT_API mpc_rt_status_t mpc_rt_context_load_weights(mpc_rt_context_t *context, const char *path,
+                                                       mpc_rt_loaded_t *loaded);
 
 /* The values that mpcc found in the model file: those in the library (--weights=embedded), else
  * those of NAME.safetensors beside it, which stays mapped: large variables are read there until

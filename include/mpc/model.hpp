@@ -275,9 +275,17 @@ public:
   Status save(const std::string &path) {
     return detail::toStatus(mpc_rt_context_save(owned.get(), path.c_str()));
   }
-  /// What save wrote, or a weights file. On failure nothing has changed.
+  /// What save wrote, or a weights file; a state of another optimizer is an error. On failure
+  /// nothing has changed.
   Status load(const std::string &path) {
     return detail::toStatus(mpc_rt_context_load(owned.get(), path.c_str()));
+  }
+  /// The same, with whatever fits of the state of another optimizer; the counts say what did.
+  Result<mpc_rt_loaded_t> loadWeights(const std::string &path) {
+    mpc_rt_loaded_t loaded = {sizeof loaded, 0, 0, 0, 0, 0};
+    if (mpc_rt_status_t status = mpc_rt_context_load_weights(owned.get(), path.c_str(), &loaded))
+      return detail::lastError(status);
+    return loaded;
   }
 
   /// The training step in four calls (mpc-rt/training.h). `inputs` as of "train_step"; `outputs`:

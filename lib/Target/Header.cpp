@@ -234,12 +234,18 @@ static inline mpc_rt_status_t {0}_variable_get({0}_context_t *context, uint32_t 
 }
 
 /* Variables, optimizer, loss scale, metrics and random states, with a checksum, atomically; `load`
- * also reads weights files. On failure nothing has changed. */
+ * also reads weights files, and refuses the state of another optimizer. `load_weights` takes the
+ * weights beside such a state, and what fits of it; `loaded` may be null. On failure nothing has
+ * changed. */
 static inline mpc_rt_status_t {0}_save({0}_context_t *context, const char *path) {{
   return mpc_rt_context_save(context, path);
 }
 static inline mpc_rt_status_t {0}_load({0}_context_t *context, const char *path) {{
   return mpc_rt_context_load(context, path);
+}
+static inline mpc_rt_status_t {0}_load_weights({0}_context_t *context, const char *path,
+                                               mpc_rt_loaded_t *loaded) {{
+  return mpc_rt_context_load_weights(context, path, loaded);
 }
 
 /* Seed and counter of random layers. */

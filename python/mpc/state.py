@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import tempfile
 import warnings
@@ -135,17 +134,15 @@ class State:
                 model = ["--model", self._source.path, *_training_options(self._source, scratch)] if self._source else []
                 tools.run("mpc-convert", [source, *model, "-o", state])
                 source = state
-            self._context.load(source)
-            self._warn_of_optimizer(source, os.fsdecode(filepath))
+            self._warn_of_optimizer(os.fsdecode(filepath), *self._context.load(source))
 
     load_weights = load
 
-    def _warn_of_optimizer(self, source: str, shown: str) -> None:
-        own = {variable.path for variable in self.variables if variable.role == "optimizer"}
-        saved = _optimizer_variables_in(source)
-        if own and saved and own != saved:
-            warnings.warn(f"{shown}: the saved optimizer has {len(saved)} variables, of which '{self.optimizer.name}' has {len(own & saved)} among its "  # type: ignore[union-attr]
-                          f"{len(own)}; the others keep the values that they had. Expected the state of the same optimizer", stacklevel=3)  # fmt: skip
+    def _warn_of_optimizer(self, shown: str, taken: int, missing: int, ignored: int) -> None:
+        own = sum(variable.role == "optimizer" for variable in self.variables)
+        if own and (missing or ignored):
+            warnings.warn(f"{shown}: the saved optimizer has {taken + ignored} variables, of which '{self.optimizer.name}' has {taken} among its "  # type: ignore[union-attr]
+                          f"{own}; the others keep the values that they had. Expected the state of the same optimizer", stacklevel=3)  # fmt: skip
 
     def write_back(self, model: Any = None) -> Any:
         """Writes the weights into the live Keras model that this one was made of, or into `model` of the same architecture."""
@@ -158,14 +155,6 @@ def _training_options(source: Source, scratch: str) -> Iterator[str]:
     from .compiler import _option
 
     return (f"--{key}={_option(value, scratch, key)}" for key, value in source.options.items())
-
-
-def _optimizer_variables_in(path: str) -> set[str]:
-    """Of a sound safetensors file: the runtime has read it."""
-    prefix = "optimizer/"
-    with open(path, "rb") as file:
-        names = json.loads(file.read(int.from_bytes(file.read(8), "little")))
-    return {name[len(prefix) :] for name in names if name.startswith(prefix)}
 
 
 def _is_of_keras(path: str) -> bool:

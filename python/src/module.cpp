@@ -211,7 +211,12 @@ NB_MODULE(_runtime, module) {
           "load",
           [](Context &c, nb::handle object) {
             const std::string path = pathOf(object);
-            locked(c, [&](auto *handle) { check(mpc_rt_context_load(handle, path.c_str())); });
+            mpc_rt_loaded_t loaded = {sizeof loaded, 0, 0, 0, 0, 0};
+            locked(c, [&](auto *handle) {
+              check(mpc_rt_context_load_weights(handle, path.c_str(), &loaded));
+            });
+            return nb::make_tuple(loaded.optimizer_variables, loaded.optimizer_missing,
+                                  loaded.optimizer_ignored);
           },
           "path"_a)
       .def("get_learning_rate",

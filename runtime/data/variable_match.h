@@ -23,16 +23,21 @@ struct VariableMatch {
   std::vector<std::pair<uint32_t, Array>> fitted;
   /// Model variables without a tensor, by name.
   std::vector<std::string> missing;
-  /// Tensors under optimizer/ that no variable has: those of another optimizer.
-  size_t otherOptimizer = 0;
-  /// The model's variables of the optimizer, and those of them that a file lacks which has some.
-  size_t ofOptimizer = 0, withoutOptimizer = 0;
+  /// Tensors under optimizer/ that no variable has, by name: those of another optimizer.
+  std::vector<std::string> otherOptimizer;
+  /// The number of the model's variables of the optimizer; by name those of them that a file lacks
+  /// which has some.
+  size_t ofOptimizer = 0;
+  std::vector<std::string> withoutOptimizer;
   /// A message for each tensor that does not fit its variable, or that would be a model variable
   /// which there is not. Metrics and random states may be left over.
   Failure wrong;
 
   /// Makes missing variables faults, for files that have to be complete.
   void refuseMissing(const mpc_rt_executable_t &model, const std::string &place);
+  /// Makes a state of another optimizer a fault, where the model has an optimizer. A loss scale may
+  /// be in the file alone, where the model has no use of it, or in the model, where it starts anew.
+  void refuseOtherOptimizer(const mpc_rt_executable_t &model, const std::string &place);
 };
 
 /// `place` begins the messages. Changes nothing.

@@ -40,8 +40,8 @@ int makeMemoryFile(const char *name) {
 }
 
 // The manifest that the library has itself, byte for byte: it says what policy, variables and
-// entries the library was made with.
-bool hasManifest(int file, const ArchivePart &part, const char *manifest) {
+// entries the library was made with. `error` is what the system said of a read that failed.
+bool hasManifest(int file, const ArchivePart &part, const char *manifest, int &error) {
   const size_t size = std::strlen(manifest);
   if (part.size != size)
     return false;
@@ -51,6 +51,7 @@ bool hasManifest(int file, const ArchivePart &part, const char *manifest) {
                                   static_cast<off_t>(part.begin + done));
     if (count < 0 && errno == EINTR)
       continue;
+    error = count < 0 ? errno : 0;
     if (count <= 0 || std::memcmp(block.data(), manifest + done, static_cast<size_t>(count)) != 0)
       return false;
     done += static_cast<size_t>(count);
@@ -183,11 +184,15 @@ mpc_rt_status_t Archive::checkParts(const mpc_rt_executable_t &executable) const
                 "%s: is the library of the model '%s'; expected that of '%s'; compile the model "
                 "again",
                 index_.library.place.c_str(), executable.model_name, index_.name.c_str());
-  if (!hasManifest(file_, index_.manifest, executable.manifest ? executable.manifest : ""))
-    return fail(MPC_RT_FAILED_PRECONDITION,
-                "%s: is not the manifest of the library in the archive; expected the two that mpcc "
-                "wrote together; compile the model again",
-                index_.manifest.place.c_str());
+  int error = 0;
+  if (!hasManifest(file_, index_.manifest, executable.manifest ? executable.manifest : "", error))
+    return error ? fail(MPC_RT_UNAVAILABLE, "%s: cannot be read: %s", index_.manifest.place.c_str(),
+                        std::strerror(error))
+                 : fail(MPC_RT_FAILED_PRECONDITION,
+                        "%s: is not the manifest of the library in the archive; expected the two "
+                        "that mpcc "
+                        "wrote together; compile the model again",
+                        index_.manifest.place.c_str());
   return MPC_RT_OK;
 }
 

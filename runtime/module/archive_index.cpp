@@ -3,6 +3,7 @@
 #include "runtime/base/status.h"
 #include "runtime/untrusted/zip_directory.h"
 
+#include <cerrno>
 #include <cstring>
 #include <set>
 #include <sys/stat.h>
@@ -14,14 +15,17 @@ namespace {
 constexpr uint64_t maximumMembers = 1024;
 constexpr const char *advice = "expected what mpcc --emit=archive wrote; compile the model again";
 
-bool readAt(int file, uint64_t offset, void *to, size_t size) {
+// On failure `error` is what the system said, or 0 at the end of the file.
+bool readAt(int file, uint64_t offset, void *to, size_t size, int &error) {
   auto *bytes = static_cast<char *>(to);
   while (size) {
     const ssize_t count = ::pread(file, bytes, size, static_cast<off_t>(offset));
     if (count < 0 && errno == EINTR)
       continue;
-    if (count <= 0)
+    if (count <= 0) {
+      error = count < 0 ? errno : 0;
       return false;
+    }
     bytes += count;
     offset += static_cast<uint64_t>(count);
     size -= static_cast<size_t>(count);
@@ -66,16 +70,20 @@ mpc_rt_status_t findName(const untrusted::ZipDirectory &directory, const char *p
 
 bool isZip(int file) noexcept {
   char start[4];
-  return readAt(file, 0, start, sizeof start) && std::memcmp(start, "PK\3\4", 4) == 0;
+  int error = 0;
+  return readAt(file, 0, start, sizeof start, error) && std::memcmp(start, "PK\3\4", 4) == 0;
 }
 
 mpc_rt_status_t readArchiveIndex(int file, const char *path, ArchiveIndex &index) {
   struct stat info;
   if (::fstat(file, &info) != 0 || !S_ISREG(info.st_mode))
     return fail(MPC_RT_NOT_FOUND, "%s: is no regular file; expected a compiled model", path);
+  int error = 0;
   const untrusted::ZipDirectory directory = untrusted::readZipDirectory(
-      [&](uint64_t offset, void *to, size_t size) { return readAt(file, offset, to, size); },
+      [&](uint64_t offset, void *to, size_t size) { return readAt(file, offset, to, size, error); },
       static_cast<uint64_t>(info.st_size), maximumMembers);
+  if (error)
+    return fail(MPC_RT_UNAVAILABLE, "%s: cannot be read: %s", path, std::strerror(error));
   if (!directory.fault.empty())
     return fail(MPC_RT_DATA_LOSS, "%s%s%s: is no sound archive: it %s; %s", path,
                 directory.faultyMember.empty() ? "" : ":", directory.faultyMember.c_str(),

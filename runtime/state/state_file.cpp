@@ -66,9 +66,28 @@ bool canBorrow(const mpc_rt_context_t &context, uint32_t index, const Array &arr
          reinterpret_cast<uintptr_t>(array.data()) % bufferAlignment == 0;
 }
 
+// What a file must have.
+enum class Demand {
+  nothing, // variables that it lacks keep their values
+  weights, // all model variables
+  state,   // and, where it has a state of an optimizer, that of the model's
+};
+
+void report(const mpc_rt_executable_t &executable, const mpc::data::VariableMatch &match,
+            mpc_rt_loaded_t &loaded) {
+  loaded.variables = static_cast<uint32_t>(match.fitted.size());
+  loaded.optimizer_variables = static_cast<uint32_t>(
+      std::count_if(match.fitted.begin(), match.fitted.end(), [&](const auto &fitted) {
+        return executable.variables[fitted.first].role == MPC_RT_ROLE_OPTIMIZER;
+      }));
+  loaded.optimizer_missing = static_cast<uint32_t>(match.withoutOptimizer.size());
+  loaded.optimizer_ignored = static_cast<uint32_t>(match.otherOptimizer.size());
+}
+
 // Gives the variables the tensors' values, or says what does not fit and changes nothing.
 mpc_rt_status_t restore(mpc_rt_context_t &context, const Safetensors &content,
-                        const std::string &place, bool complete, Source source) {
+                        const std::string &place, Demand demand, Source source,
+                        mpc_rt_loaded_t &loaded) {
   auto &executable = context.executable();
   auto version = content.metadata.find("version");
   if (isText(content, "kind", "state") &&
@@ -79,8 +98,10 @@ mpc_rt_status_t restore(mpc_rt_context_t &context, const Safetensors &content,
                 stateVersion);
   mpc::data::VariableMatch match =
       mpc::data::matchVariables(executable, content, place, tensorName);
-  if (complete)
+  if (demand != Demand::nothing)
     match.refuseMissing(executable, place);
+  if (demand == Demand::state)
+    match.refuseOtherOptimizer(executable, place);
   if (!match.wrong.empty())
     return failWith(MPC_RT_FAILED_PRECONDITION, match.wrong);
   for (auto &[index, array] : match.fitted)
@@ -96,12 +117,13 @@ mpc_rt_status_t restore(mpc_rt_context_t &context, const Safetensors &content,
     if (array.bytes())
       std::memcpy(context.variables[index], array.data(), array.bytes());
   }
+  report(executable, match, loaded);
   return mpc_rt_context_variables_changed(&context);
 }
 
 // Takes the bytes of a file; `place` begins messages.
 mpc_rt_status_t loadBytes(mpc_rt_context_t &context, std::string_view bytes,
-                          const std::string &place, bool complete, bool &loaded) {
+                          const std::string &place, Demand demand, mpc_rt_loaded_t &loaded) {
   const bool isChecked = mpc::data::hasChecksum(bytes);
   if (isChecked)
     if (Status status = mpc::data::verifyChecksum(bytes, place); !status)
@@ -116,11 +138,11 @@ mpc_rt_status_t loadBytes(mpc_rt_context_t &context, std::string_view bytes,
                 "file",
                 place.c_str());
   mpc::data::dropCheckpointPrefix(*content);
-  loaded = !content->tensors.empty();
-  return restore(context, *content, place, complete, Source::copy);
+  return restore(context, *content, place, demand, Source::copy, loaded);
 }
 
-mpc_rt_status_t loadFile(mpc_rt_context_t &context, const std::string &path, bool &loaded) {
+mpc_rt_status_t loadFile(mpc_rt_context_t &context, const std::string &path, Demand demand,
+                         mpc_rt_loaded_t &loaded) {
   struct stat info;
   if (::stat(path.c_str(), &info) != 0)
     return fail(MPC_RT_NOT_FOUND, "%s: %s; expected a safetensors file of variables", path.c_str(),
@@ -128,7 +150,7 @@ mpc_rt_status_t loadFile(mpc_rt_context_t &context, const std::string &path, boo
   Result<std::string> bytes = mpc::data::readWholeFile(path, UINT64_MAX);
   if (!bytes)
     return failWith(MPC_RT_NOT_FOUND, bytes.failure());
-  return loadBytes(context, *bytes, path, /*complete=*/true, loaded);
+  return loadBytes(context, *bytes, path, demand, loaded);
 }
 
 // A first prediction may well read only a part of a larger file (an embedding's rows).
@@ -151,17 +173,16 @@ void touchAll(mpc_rt_context_t &context, const mpc::data::MappedFile &file) {
 // checksum, which would read all of it.
 mpc_rt_status_t loadMapped(mpc_rt_context_t &context,
                            const std::shared_ptr<mpc::data::MappedFile> &file,
-                           const std::string &place, bool &loaded) {
+                           const std::string &place, mpc_rt_loaded_t &loaded) {
   auto content = mpc::data::viewSafetensors(file, file->data(), file->size(), place);
   if (!content)
     return failWith(MPC_RT_DATA_LOSS, content.failure());
   if (content->metadata.count("crc32c") || isText(*content, "kind", "state"))
     return loadBytes(context, {reinterpret_cast<const char *>(file->data()), file->size()}, place,
-                     false, loaded);
-  loaded = !content->tensors.empty();
+                     Demand::nothing, loaded);
   if (!context.driver->ownsMemory())
     touchAll(context, *file);
-  return restore(context, *content, place, false, Source::borrow);
+  return restore(context, *content, place, Demand::nothing, Source::borrow, loaded);
 }
 
 // The library that holds the tables; "" when they are a part of the program.
@@ -209,7 +230,7 @@ mpc_rt_status_t mapInitial(const mpc_rt_model_t &model, const std::string &file,
   return MPC_RT_OK;
 }
 
-mpc_rt_status_t loadInitial(mpc_rt_context_t &context, bool &loaded) {
+mpc_rt_status_t loadInitial(mpc_rt_context_t &context, mpc_rt_loaded_t &loaded) {
   auto &executable = context.executable();
   if (hasEmbeddedWeights(executable)) {
     // The library outlives every context of its model.
@@ -218,8 +239,8 @@ mpc_rt_status_t loadInitial(mpc_rt_context_t &context, bool &loaded) {
         mpc::data::viewSafetensors(nullptr, bytes, executable.weights_bytes, executable.model_name);
     if (!content)
       return failWith(MPC_RT_DATA_LOSS, content.failure());
-    loaded = !content->tensors.empty();
-    return restore(context, *content, executable.model_name, false, Source::borrowReadOnly);
+    return restore(context, *content, executable.model_name, Demand::nothing,
+                   Source::borrowReadOnly, loaded);
   }
   const std::string file = initialFile(*context.model);
   std::shared_ptr<mpc::data::MappedFile> mapped;
@@ -253,6 +274,22 @@ bool isSameFile(const char *path, const std::string &other) {
   struct stat one, two;
   return !other.empty() && ::stat(path, &one) == 0 && ::stat(other.c_str(), &two) == 0 &&
          one.st_dev == two.st_dev && one.st_ino == two.st_ino;
+}
+
+// The call of this name, for both kinds of files.
+mpc_rt_status_t load(const char *call, mpc_rt_context_t *context, const char *path, Demand demand,
+                     mpc_rt_loaded_t &loaded) {
+  if (!context || !path)
+    return fail(MPC_RT_INVALID_ARGUMENT, "%s: context or path is null", call);
+  ContextUse use(&context->user, call);
+  if (use.status())
+    return use.status();
+  return guard(call, [&]() -> mpc_rt_status_t {
+    if (mpc::rt::checksAreOn() && isSameFile(path, initialFile(*context->model)))
+      if (auto status = verifyInitial(*context->model))
+        return status;
+    return loadFile(*context, path, demand, loaded);
+  });
 }
 
 } // namespace
@@ -290,18 +327,22 @@ mpc_rt_status_t mpc_rt_context_save(mpc_rt_context_t *context, const char *path)
 }
 
 mpc_rt_status_t mpc_rt_context_load(mpc_rt_context_t *context, const char *path) {
-  if (!context || !path)
-    return fail(MPC_RT_INVALID_ARGUMENT, "mpc_rt_context_load: context or path is null");
-  ContextUse use(&context->user, "mpc_rt_context_load");
-  if (use.status())
-    return use.status();
-  bool loaded = false;
-  return guard("mpc_rt_context_load", [&]() -> mpc_rt_status_t {
-    if (mpc::rt::checksAreOn() && isSameFile(path, initialFile(*context->model)))
-      if (auto status = verifyInitial(*context->model))
-        return status;
-    return loadFile(*context, path, loaded);
-  });
+  mpc_rt_loaded_t loaded = {};
+  return load("mpc_rt_context_load", context, path, Demand::state, loaded);
+}
+
+mpc_rt_status_t mpc_rt_context_load_weights(mpc_rt_context_t *context, const char *path,
+                                            mpc_rt_loaded_t *loaded) {
+  if (loaded && loaded->struct_size < sizeof(*loaded))
+    return fail(MPC_RT_INVALID_ARGUMENT,
+                "mpc_rt_context_load_weights: loaded.struct_size is not set");
+  mpc_rt_loaded_t found = {};
+  auto status = load("mpc_rt_context_load_weights", context, path, Demand::weights, found);
+  if (loaded) {
+    found.struct_size = loaded->struct_size;
+    *loaded = status ? mpc_rt_loaded_t{found.struct_size, 0, 0, 0, 0, 0} : found;
+  }
+  return status;
 }
 
 mpc_rt_status_t mpc_rt_context_load_initial(mpc_rt_context_t *context, int32_t *loaded) {
@@ -310,7 +351,7 @@ mpc_rt_status_t mpc_rt_context_load_initial(mpc_rt_context_t *context, int32_t *
   ContextUse use(&context->user, "mpc_rt_context_load_initial");
   if (use.status())
     return use.status();
-  bool found = false;
+  mpc_rt_loaded_t found = {};
   auto status = guard("mpc_rt_context_load_initial", [&]() -> mpc_rt_status_t {
     if (mpc::rt::checksAreOn())
       if (auto wrong = verifyInitial(*context->model))
@@ -318,7 +359,7 @@ mpc_rt_status_t mpc_rt_context_load_initial(mpc_rt_context_t *context, int32_t *
     return loadInitial(*context, found);
   });
   if (loaded)
-    *loaded = found && status == MPC_RT_OK;
+    *loaded = found.variables && status == MPC_RT_OK;
   return status;
 }
 

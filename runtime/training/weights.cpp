@@ -47,12 +47,12 @@ Status loadVariables(Session &session, const std::string &file, bool complete,
   if (!match.wrong.empty())
     return match.wrong;
   noteMissing(match.missing, file, report);
-  if (match.otherOptimizer)
-    report.notes.push_back(file + ": " + std::to_string(match.otherOptimizer) +
+  if (!match.otherOptimizer.empty())
+    report.notes.push_back(file + ": " + std::to_string(match.otherOptimizer.size()) +
                            " optimizer variables are of another optimizer and were ignored");
-  if (match.withoutOptimizer)
-    report.notes.push_back(file + ": " + std::to_string(match.withoutOptimizer) + " of the " +
-                           std::to_string(match.ofOptimizer) +
+  if (!match.withoutOptimizer.empty())
+    report.notes.push_back(file + ": " + std::to_string(match.withoutOptimizer.size()) +
+                           " of the " + std::to_string(match.ofOptimizer) +
                            " variables of the model's optimizer are not in it and start anew");
   for (auto &[index, array] : match.fitted)
     if (array.bytes())

@@ -5,11 +5,16 @@
  *
  *   host LIB STATE
  *
+ * Built with MPC_FAULT_LINKED it has the model `net` in it, and LIB is not looked at.
+ *
  * Exit status 0: all succeeded. 1: a call failed, and its message stands on stderr; then all is
  * done again from the start, which must succeed when one fault alone was injected. Anything else is
  * a fault of the library, which may neither exit nor abort: atexit() says so. */
-#include "mpc-rt/model.h"
+#ifdef MPC_FAULT_LINKED
+#include "net.h"
+#else
 #include "mpc-rt/training.h"
+#endif
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,7 +73,12 @@ static int all(const char *library, const char *state) {
   mpc_rt_model_t *model;
   mpc_rt_context_t *context;
   mpc_rt_context_options_t options;
+#ifdef MPC_FAULT_LINKED
+  mpc_rt_status_t status =
+      mpc_rt_model_from_executable(net_executable_query(MPC_RT_ABI_VERSION), &model);
+#else
   mpc_rt_status_t status = mpc_rt_model_load(library, &model);
+#endif
   int result;
   if (status)
     return failed("model_load", status);

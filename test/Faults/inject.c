@@ -2,15 +2,16 @@
  *
  * A library to preload that lets one call fail: the n-th of its kind since main() began.
  *
- *   MPC_FAULT=KIND:N      malloc, thread, open, write, fsync, rename, link or mmap; N from 1, 0 for
- *                         none; KIND:N+ fails all from the N-th on
+ *   MPC_FAULT=KIND:N      malloc, thread, open, write, fsync, rename, link, mmap, read or short; N
+ *                         from 1, 0 for none; KIND:N+ fails all from the N-th on. `short` is a read
+ *                         or a write that does half of what it was asked for, which is no failure
  *   MPC_FAULT_TRACE=1     prints the stack of the call that fails
- *   MPC_FAULT_COUNTS=FILE of 8 numbers (uint64), the calls of each kind, counted by all processes
+ *   MPC_FAULT_COUNTS=FILE of 10 numbers (uint64), the calls of each kind, counted by all processes
  *                         that have FILE; without it nothing fails
  *
  * operator new comes to malloc(). Calls before main() belong to the loader and to constructors,
- * which nothing can report from. Writes count where they go to regular files: messages to a
- * terminal or a pipe arrive. */
+ * which nothing can report from. Reads and writes count where they are of regular files: messages
+ * to a terminal or a pipe arrive. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -23,14 +24,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum kind { MALLOC, THREAD, OPEN, WRITE, FSYNC, RENAME, LINK, MMAP, KINDS };
-static const char *const names[KINDS] = {"malloc", "thread", "open", "write",
-                                         "fsync",  "rename", "link", "mmap"};
+enum kind { MALLOC, THREAD, OPEN, WRITE, FSYNC, RENAME, LINK, MMAP, READ, SHORT, KINDS };
+static const char *const names[KINDS] = {"malloc", "thread", "open", "write", "fsync",
+                                         "rename", "link",   "mmap", "read",  "short"};
 
 static uint64_t *counts; /* shared with other processes; null before main() */
 static enum kind failing = KINDS;
@@ -209,24 +211,63 @@ FILE *fopen(const char *path, const char *mode) {
 }
 FILE *fopen64(const char *path, const char *mode) { return fopen(path, mode); }
 
-static int write_fails(int descriptor) {
+static int is_regular(int descriptor) {
   struct stat info;
-  if (!counts || fstat(descriptor, &info) != 0 || !S_ISREG(info.st_mode) || !fails(WRITE))
-    return 0;
-  errno = ENOSPC;
-  return 1;
+  return counts && fstat(descriptor, &info) == 0 && S_ISREG(info.st_mode);
+}
+/* How many of `size` bytes a call transfers; -1 where it fails with `error`. */
+static ssize_t granted(enum kind kind, int error, int descriptor, size_t size) {
+  if (!is_regular(descriptor))
+    return (ssize_t)size;
+  if (fails(kind)) {
+    errno = error;
+    return -1;
+  }
+  return (ssize_t)(fails(SHORT) && size > 1 ? size / 2 : size);
 }
 ssize_t write(int descriptor, const void *data, size_t size) {
-  return write_fails(descriptor) ? -1 : syscall(SYS_write, descriptor, data, size);
+  const ssize_t part = granted(WRITE, ENOSPC, descriptor, size);
+  return part < 0 ? -1 : syscall(SYS_write, descriptor, data, part);
 }
 ssize_t pwrite(int descriptor, const void *data, size_t size, off_t offset) {
-  return write_fails(descriptor) ? -1 : syscall(SYS_pwrite64, descriptor, data, size, offset);
+  const ssize_t part = granted(WRITE, ENOSPC, descriptor, size);
+  return part < 0 ? -1 : syscall(SYS_pwrite64, descriptor, data, part, offset);
 }
 ssize_t pwrite64(int descriptor, const void *data, size_t size, off_t offset) {
   return pwrite(descriptor, data, size, offset);
 }
 ssize_t writev(int descriptor, const struct iovec *pieces, int count) {
-  return write_fails(descriptor) ? -1 : syscall(SYS_writev, descriptor, pieces, count);
+  const ssize_t part = granted(WRITE, ENOSPC, descriptor, (size_t)count);
+  return part < 0 ? -1 : syscall(SYS_writev, descriptor, pieces, part);
+}
+ssize_t read(int descriptor, void *data, size_t size) {
+  const ssize_t part = granted(READ, EIO, descriptor, size);
+  return part < 0 ? -1 : syscall(SYS_read, descriptor, data, part);
+}
+ssize_t pread(int descriptor, void *data, size_t size, off_t offset) {
+  const ssize_t part = granted(READ, EIO, descriptor, size);
+  return part < 0 ? -1 : syscall(SYS_pread64, descriptor, data, part, offset);
+}
+ssize_t pread64(int descriptor, void *data, size_t size, off_t offset) {
+  return pread(descriptor, data, size, offset);
+}
+ssize_t readv(int descriptor, const struct iovec *pieces, int count) {
+  const ssize_t part = granted(READ, EIO, descriptor, (size_t)count);
+  return part < 0 ? -1 : syscall(SYS_readv, descriptor, pieces, part);
+}
+ssize_t sendfile(int to, int from, off_t *offset, size_t size) {
+  const ssize_t part = granted(READ, EIO, from, size);
+  return part < 0 ? -1 : syscall(SYS_sendfile, to, from, offset, part);
+}
+ssize_t sendfile64(int to, int from, off_t *offset, size_t size) {
+  return sendfile(to, from, offset, size);
+}
+/* What the linker's inputs are copied by. */
+ssize_t copy_file_range(int from, off64_t *from_offset, int to, off64_t *to_offset, size_t size,
+                        unsigned flags) {
+  const ssize_t part = granted(READ, EIO, from, size);
+  return part < 0 ? -1
+                  : syscall(SYS_copy_file_range, from, from_offset, to, to_offset, part, flags);
 }
 int fsync(int descriptor) {
   if (fails(FSYNC)) {

@@ -78,5 +78,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   (void)static_cast<bool>(checkpoint::readKernels(path, *session));
   (void)static_cast<bool>(data::readWeightsFile(path));
   mpc_rt_context_load(session->context(), path.c_str());
+  mpc_rt_context_load_weights(session->context(), path.c_str(), nullptr);
   return 0;
 }

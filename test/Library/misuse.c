@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * misuse MODEL: what a program can do wrong with a model's header. Every call is refused with a
- * status and a message; none crashes, and the context goes on working. */
+ * misuse MODEL STATE: what a program can do wrong with a model's header; STATE is of another
+ * optimizer. Every call is refused with a status and a message; none crashes, and the context goes
+ * on working. */
 #include "net.h"
 
 #include <math.h>
@@ -138,6 +139,32 @@ static void training(net_model_t *model, net_context_t *context) {
   EXPECT(mpc_rt_context_set_learning_rate(context, rate) == MPC_RT_OK);
 }
 
+static void otherOptimizer(net_context_t *context, const char *state) {
+  float before[160], after[160];
+  float rate, kept;
+  mpc_rt_loaded_t loaded;
+  memset(&loaded, 0, sizeof loaded);
+  EXPECT(net_variable_get(context, 0, MPC_RT_FLOAT32, before, sizeof before) == MPC_RT_OK);
+  EXPECT(mpc_rt_context_get_learning_rate(context, &rate) == MPC_RT_OK);
+  REFUSED(FAILED_PRECONDITION, "the state of another optimizer", net_load(context, state));
+  REFUSED(FAILED_PRECONDITION, "it has 'optimizer/sgd/", net_load(context, state));
+  REFUSED(FAILED_PRECONDITION, "lacks 'optimizer/adam/", net_load(context, state));
+  REFUSED(INVALID_ARGUMENT, "struct_size", net_load_weights(context, state, &loaded));
+  EXPECT(net_variable_get(context, 0, MPC_RT_FLOAT32, after, sizeof after) == MPC_RT_OK);
+  EXPECT(memcmp(before, after, sizeof before) == 0);
+  loaded.struct_size = sizeof loaded;
+  EXPECT(net_load_weights(context, state, &loaded) == MPC_RT_OK);
+  EXPECT(loaded.variables > loaded.optimizer_variables);
+  EXPECT(loaded.optimizer_missing > 0 && loaded.optimizer_ignored > 0);
+  EXPECT(net_variable_get(context, 0, MPC_RT_FLOAT32, after, sizeof after) == MPC_RT_OK);
+  EXPECT(memcmp(before, after, sizeof before) != 0);
+  EXPECT(mpc_rt_context_get_learning_rate(context, &kept) == MPC_RT_OK && kept == rate);
+  EXPECT(net_load_weights(context, state, NULL) == MPC_RT_OK);
+  REFUSED(NOT_FOUND, "expected a safetensors file",
+          net_load_weights(context, "/nonexistent/state", &loaded));
+  EXPECT(loaded.variables == 0 && loaded.optimizer_ignored == 0);
+}
+
 static void files(net_context_t *context) {
   REFUSED(INVALID_ARGUMENT, "null", net_save(context, NULL));
   REFUSED(UNAVAILABLE, "expected a place that can be written",
@@ -149,7 +176,7 @@ static void files(net_context_t *context) {
 int main(int argc, char **argv) {
   net_model_t *model = NULL;
   net_context_t *context = NULL;
-  if (argc < 2)
+  if (argc < 3)
     return 2;
   models(argv[1]);
   if (net_model_open(argv[1], &model) || net_create(model, NULL, &context)) {
@@ -161,6 +188,7 @@ int main(int argc, char **argv) {
   variables(model, context);
   training(model, context);
   files(context);
+  otherOptimizer(context, argv[2]);
   /* A context keeps its model. */
   net_model_destroy(model);
   runs(context);

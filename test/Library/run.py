@@ -4,6 +4,7 @@
 thousand times, and state files that are cut, flipped, half written or of another model."""
 import argparse
 import ctypes
+import json
 import os
 import random
 import shutil
@@ -93,7 +94,43 @@ class Suite:
         self.go("threads", "8", "10000")
 
     def test_misuse(self):
-        self.go("misuse", standard="c99")
+        state = os.path.join(self.work, "sgd.state")
+        context = Context(self.runtime, self.other_optimizer("sgd"))
+        self.runtime.call("mpc_rt_context_initialize", context.handle, ctypes.c_uint64(5))
+        self.save(context, state)
+        context.close()
+        self.go("misuse", state, standard="c99")
+
+    def other_optimizer(self, name, *options):
+        """The folder's model with another optimizer."""
+        folder = os.path.join(self.work, "other-" + "-".join([os.path.basename(name), *options]))
+        subprocess.run([os.path.join(self.bin, "mpcc"), "-q", "--march=native", "--name=net", "--optimizer=" + name, *options,
+                        "-o", folder, self.model], check=True)  # fmt: skip
+        return folder
+
+    def test_states_of_optimizers(self):
+        """A state is of the model's optimizer, or refused; weights alone, a loss scale more or less, and models
+        that only predict are no reason to."""
+        kept = self.copy(self.context)
+        momentum = os.path.join(self.work, "momentum.json")
+        with open(momentum, "w") as handle:
+            json.dump({"module": "keras.optimizers", "class_name": "SGD", "config": {"learning_rate": 0.1, "momentum": 0.9}}, handle)
+        momentum = Context(self.runtime, self.other_optimizer(momentum))
+        plain = os.path.join(self.work, "plain.state")
+        other = Context(self.runtime, self.other_optimizer("sgd"))
+        self.save(other, plain)
+        refused(lambda: self.load(momentum, plain), {PRECONDITION}, "it lacks 'optimizer/sgd/")
+        self.save(momentum, plain)
+        refused(lambda: self.load(other, plain), {PRECONDITION}, "it has 'optimizer/sgd/")
+        unscaled = Context(self.runtime, self.other_optimizer("adam", "--loss-scale=none"))
+        self.load(unscaled, self.state)
+        self.save(unscaled, plain)
+        self.load(self.context, plain)
+        self.expect_same(kept, self.context.variables())
+        predicts = Context(self.runtime, self.other_optimizer("sgd", "--mode=infer"))
+        self.load(predicts, self.state)
+        for context in [momentum, other, unscaled, predicts]:
+            context.close()
 
     def guide(self, policy):
         """The guide's network with 256 units, trained by RMSprop."""

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Files and processes that end at the worst moment: kill -9 while saving, a full disk at each byte of
 a small state and at a hundred places of a large one, and compiled models, weights, manifests and
-checkpoints that are cut off or have flipped bits. Nothing may be lost, nothing may crash: exit 1 and
+checkpoints that are cut off or have flipped bits, in folders and in archives. Nothing may be lost, nothing may crash: exit 1 and
 a message, or the old file whole. Usage: faults.py BIN LIBMPCRT"""
 
 import concurrent.futures
@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zipfile
 
 import numpy as np
 
@@ -265,6 +266,31 @@ class Suite:
         """The header says what is wrong; numbers may be any."""
         command = lambda folder: self.predict(folder, self.vectors)  # noqa: E731
         return self.damage(self.weighted, "net.safetensors", command, {0, 1}, {1})
+
+    def test_damaged_archive(self):
+        """A model that is one file. Library and manifest are checked byte by byte; weights may be any numbers, and
+        the header is for compilers."""
+        folder = os.path.join(self.work, "archived")
+        os.mkdir(folder)
+        archive = os.path.join(folder, "net.mpc")
+        subprocess.run([os.path.join(os.path.dirname(self.tool), "mpcc"), WEIGHTED, "-q", "--name=net", "--march=native", "--emit=archive", "-o", archive],
+                       check=True)  # fmt: skip
+        size, parts = os.path.getsize(archive), {}
+        with zipfile.ZipFile(archive) as opened:
+            for member in opened.infolist():
+                begin = member.header_offset + 30 + len(member.filename) + len(member.extra)
+                parts[member.filename] = range(begin, begin + member.file_size)
+        checked = [*parts["libnet.so"][:-24], *parts["net.json"]]  # all but the magic of the seal
+        others = sorted(set(range(size)) - set(checked) - set(parts["net.safetensors"]) - set(parts["net.h"]))
+        draw = random.Random(8)
+        loose = sorted(draw.sample([*parts["net.safetensors"], *parts["net.h"]], 200) + draw.sample(others, min(len(others), 400)))
+        checked = sorted(draw.sample(checked, 600))
+
+        def command(copy):
+            return ["predict", os.path.join(copy, "net.mpc"), "--inputs", self.vectors, "--outputs", os.path.join(copy, "out.npz"), "--threads=1"]
+
+        return [self.damage(folder, "net.mpc", command, flipped, {1}, lambda _, places=places: places)
+                for places, flipped in [(checked, {1}), (loose, {0, 1})]]  # fmt: skip
 
     def test_damaged_manifest(self):
         """Nothing that runs a model needs it: the library has its own."""

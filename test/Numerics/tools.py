@@ -16,7 +16,7 @@ class Tools:
 
     def call(self, name, *words):
         command = [os.path.join(self.folder, name), *map(str, words)]
-        environment = {**os.environ, "MPC_CACHE": "", "OMP_NUM_THREADS": "2"}
+        environment = {**os.environ, "OMP_NUM_THREADS": "2"}
         done = subprocess.run(command, capture_output=True, text=True, timeout=600, env=environment)
         if done.returncode:
             raise AssertionError(f"{' '.join(command)}: exit {done.returncode}: {done.stderr.strip()}")

@@ -31,7 +31,7 @@ class Failed(Exception):
 
 
 def run(*command, tiles=True):
-    environment = dict(os.environ, MPC_CACHE="")
+    environment = dict(os.environ)
     if tiles:
         environment["LD_LIBRARY_PATH"] = os.path.join(BUILD, "lib", "software-tiles")
     result = subprocess.run([os.path.join(BUILD, "bin", command[0]), *map(str, command[1:])], env=environment, text=True,

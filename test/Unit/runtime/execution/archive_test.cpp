@@ -183,6 +183,35 @@ TEST_F(Archive, OfCompressedMembersIsRefused) {
           ":libfake.so: is compressed; expected it stored");
 }
 
+TEST_F(Archive, OfEncryptedMembersIsRefused) {
+  std::string archive = toArchive(sound());
+  archive[centralOf(archive, "fake.json") + 8] |= 1;
+  refuses(load(archive), MPC_RT_DATA_LOSS, ":fake.json: is no sound archive: it is encrypted");
+}
+
+TEST_F(Archive, WhoseMembersShareBytesIsRefused) {
+  // The library of the directory lies inside of another member.
+  mpc::untrusted::StoredMember inner, outer;
+  inner.name = "libfake.so";
+  inner.size = library.size();
+  outer.name = "notes";
+  const std::string within = mpc::untrusted::zipLocalHeader(inner) + library;
+  outer.size = within.size();
+  const std::string header = mpc::untrusted::zipLocalHeader(outer);
+  inner.offset = header.size();
+  const std::string members = header + within;
+  refuses(load(members + mpc::untrusted::zipEnd({outer, inner}, members.size())), MPC_RT_DATA_LOSS,
+          "");
+  EXPECT_NE(std::string(mpc_rt_last_error()).find("overlaps"), std::string::npos)
+      << mpc_rt_last_error();
+}
+
+TEST_F(Archive, NamesInMessagesActOnNoTerminal) {
+  const std::string name = "lib\33[2Jfake.so";
+  EXPECT_EQ(load(Members{{name, library}, {"\33[2Jfake.json", "{}"}}), MPC_RT_FAILED_PRECONDITION);
+  EXPECT_EQ(std::string(mpc_rt_last_error()).find('\33'), std::string::npos);
+}
+
 TEST_F(Archive, OfMoreMembersThanAnyModelHasIsRefused) {
   Members members = sound();
   for (int i = 0; i < 1100; ++i)

@@ -4,6 +4,9 @@
 #include "fake_model.h"
 #include "mpc/model.hpp"
 
+#include <cstdlib>
+#include <unistd.h>
+
 namespace {
 
 class Cplusplus : public ::testing::Test {
@@ -60,6 +63,20 @@ TEST_F(Cplusplus, KeepsVariablesAndMetrics) {
   EXPECT_EQ(*context->metric("loss"), 10);
   ASSERT_TRUE(context->resetMetrics());
   EXPECT_EQ(*context->metric("loss"), 0);
+}
+
+TEST_F(Cplusplus, CountsWhatItLoads) {
+  char path[] = "/tmp/mpcrt-state-XXXXXX";
+  ASSERT_EQ(close(mkstemp(path)), 0);
+  ASSERT_TRUE(context->save(path));
+  EXPECT_TRUE(context->load(path));
+  auto loaded = context->loadWeights(path);
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  EXPECT_EQ(loaded->optimizer_variables, 3u);
+  EXPECT_EQ(loaded->variables, 8u);
+  EXPECT_EQ(loaded->optimizer_missing + loaded->optimizer_ignored, 0u);
+  ASSERT_EQ(unlink(path), 0);
+  EXPECT_EQ(context->loadWeights(path).error().status, MPC_RT_NOT_FOUND);
 }
 
 TEST(CplusplusModel, DescribesItself) {
