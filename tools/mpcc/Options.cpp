@@ -124,7 +124,7 @@ static const char *kOverview =
     "  mpcc model.keras -o model.mpc\n"
     "  mpcc model.json --policy=mixed_bfloat16\n"
     "  mpcc model.keras --policy=map.json --explain\n"
-    "  mpcc model.keras --policy=auto --calibrate=test.npz --metric=accuracy:0.01\n"
+    "  mpcc model.keras --policy=auto --calibrate=test.npz --metric=loss:0.01\n"
     "  mpcc model.keras --loss=sparse_categorical_crossentropy --optimizer=adam "
     "--metrics=accuracy\n"
     "  mpcc speech.json --input-shape=features:1200,36\n"

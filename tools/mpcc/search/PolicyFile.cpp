@@ -50,6 +50,13 @@ static const Trial *findFailure(const SearchOutcome &outcome, size_t layer) {
   return best;
 }
 
+/// The quantity that a search makes small.
+static std::string subjectOf(const CostModel &model) {
+  return model.getObjective() == SearchObjective::Memory
+             ? "memory"
+             : std::string("time on ") + model.getSpeeds().name;
+}
+
 static std::string explainNarrow(const SearchRecord &record, size_t layer) {
   const CostModel &model = record.model;
   const PolicyAssignment &chosen = *record.outcome.chosen;
@@ -57,11 +64,9 @@ static std::string explainNarrow(const SearchRecord &record, size_t layer) {
   wider[layer] = 0;
   const double all = model.costOf(model.allWide());
   const double saved = all > 0 ? (model.costOf(wider) - model.costOf(chosen)) / all : 0;
-  const bool isTime = model.getObjective() == SearchObjective::Speed;
   if (saved <= 0)
     return "as narrow as the layers around it";
-  return "saves " + percent(saved) + " of a float32 step's " + (isTime ? "time" : "memory") +
-         " on " + model.getSpeeds().name;
+  return "float32 would add " + percent(saved) + " of a float32 step's " + subjectOf(model);
 }
 
 static std::string explainWide(const SearchRecord &record, size_t layer) {
@@ -70,7 +75,7 @@ static std::string explainWide(const SearchRecord &record, size_t layer) {
     return refusal->second;
   const SearchOutcome &outcome = record.outcome;
   if (outcome.cheapest[layer] == 0)
-    return std::string("gains nothing from fewer bits on ") + record.model.getSpeeds().name;
+    return "fewer bits save no " + subjectOf(record.model);
   if (const Trial *failure = findFailure(outcome, layer))
     return "narrowed, " + failure->result.text;
   return "gains nothing between layers of float32";
