@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Where values of JSON text end, and what a scan makes of text that ends too early.
 #include "lib/Support/JsonScanner.h"
+#include "llvm/ADT/Twine.h"
 #include "gtest/gtest.h"
 
 #include <string>
