@@ -30,11 +30,10 @@ struct CommandLine {
   MPC_OPTION(
       std::string, policy, "policy",
       cl::value_desc(
-          "mixed_bfloat16|mixed_float16|bfloat16|float16|float32|float64|NAME|FILE|auto[:"
-          "MODE,…]"),
+          "mixed_bfloat16|mixed_float16|bfloat16|float16|float32|float64|auto|NAME|FILE"),
       cl::desc("Keras policy name, or JSON file with a policy or DTypePolicyMap; replaces "
-               "every layer's. auto: searched per layer; MODE: a policy's name, speed, memory, "
-               "proved"));
+               "every layer's. auto[:MODE,…]: searched per layer; MODE: a policy's name, speed, "
+               "memory, proved"));
   MPC_OPTION(std::string, calibrate, "calibrate", cl::value_desc("D"),
              cl::desc("With --policy=auto: the data that a policy is judged by"));
   cl::list<std::string> metric{
