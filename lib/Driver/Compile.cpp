@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mpcc's way from a model file to a compiled folder, phase by phase.
 #include "lib/Driver/CheckOutputs.h"
+#include "lib/Driver/ChooseTrainable.h"
 #include "lib/Driver/Compilation.h"
 #include "lib/Driver/ModelName.h"
 #include "lib/Driver/OptimizerState.h"
@@ -119,6 +120,9 @@ ExitCode Compilation::loadKeras(llvm::MemoryBufferRef buffer) {
     diagnostics.warning(options.model + ": " + warning);
   if (ExitCode code = specializeBatch(); code != kExitDone)
     return code;
+  if (ExitCode code = chooseTrainable(*module, options, imported->untrainable, diagnostics);
+      code != kExitDone)
+    return code;
   return prepareTraining(imported->compileConfig);
 }
 
@@ -169,6 +173,9 @@ ExitCode Compilation::loadIR(llvm::MemoryBufferRef buffer) {
     return code;
   if (first != Phase::Policy)
     return kExitDone;
+  if (!module->lookupSymbol("loss"))
+    if (ExitCode code = chooseTrainable(*module, options, {}, diagnostics); code != kExitDone)
+      return code;
   return prepareTraining({});
 }
 
@@ -187,7 +194,9 @@ void Compilation::warnOfLateOptions() {
   if (first > Phase::Policy || module->lookupSymbol("loss")) {
     for (auto [option, text] : {std::pair<StringRef, StringRef>("--loss", options.loss),
                                 {"--optimizer", options.optimizer},
-                                {"--metrics", options.metrics}})
+                                {"--metrics", options.metrics},
+                                {"--trainable", options.trainable},
+                                {"--frozen", options.frozen}})
       if (!text.empty())
         late.push_back(option);
     if (options.learningRate)

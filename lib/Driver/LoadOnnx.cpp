@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // ONNX models on their way into a compilation.
+#include "lib/Driver/ChooseTrainable.h"
 #include "lib/Driver/Compilation.h"
 #include "mpc/Import/ONNX/Import.h"
 
@@ -20,6 +21,7 @@ ExitCode mpc::loadOnnx(Compilation &compilation) {
   importOptions.moduleName = compilation.name;
   importOptions.inputShapes = options.inputShapes;
   importOptions.batch = options.batch;
+  importOptions.trainable = options.trainable;
   std::optional<PolicySource> policy;
   if (!options.pipeline.policy.empty()) {
     // mpc-apply-policy, which reads it again, reports what is wrong with it.
@@ -50,10 +52,18 @@ ExitCode mpc::loadOnnx(Compilation &compilation) {
     outputNames.push_back(StringAttr::get(&context, output));
   (*module)->setAttr(MpcDialect::kOutputNamesAttr, ArrayAttr::get(&context, outputNames));
   compilation.weights = std::move(read->weights);
+  for (const auto &[path, text] : read->remarks)
+    compilation.explanation.recordRemark(path, "mpc-onnx-form", text, {});
   for (const std::string &warning : read->warnings)
     diagnostics.warning(options.model + ": " + warning);
+  if (ExitCode code = chooseTrainable(*module, options, {}, diagnostics); code != kExitDone)
+    return code;
   if (ExitCode code = compilation.prepareTraining({}); code != kExitDone)
     return code;
+  // Gradients of tables have all rows, as those of PyTorch's embeddings; Keras's have those that a
+  // batch reads.
+  for (OptimizerOp optimizer : module->getOps<OptimizerOp>())
+    optimizer.setRowsAttr(RowGradientsAttr::get(&context, RowGradients::Dense));
   // The file's dtypes are part of its signature, unless a policy or a loss asks for others.
   compilation.keepsOutputTypes = !policy && !module->lookupSymbol("loss");
   return kExitDone;

@@ -26,7 +26,8 @@ Value mpc::addRegularizers(LossFunction &function, Value total, const TrainingRu
   auto module = function.forward->getParentOfType<ModuleOp>();
   for (VariableOp variable : module.getOps<VariableOp>()) {
     std::optional<RegularizerAttr> regularizer = variable.getRegularizer();
-    if (!regularizer)
+    // As Keras, which adds the losses of trainable weights only.
+    if (!regularizer || variable.getRole() != VariableRole::Trainable)
       continue;
     Expression e = function.expression();
     Value value = e.toFloat(function.addVariable(variable));

@@ -100,7 +100,7 @@ class State:
 
     def save(self, filepath: PathLike, overwrite: bool = True) -> None:
         """Variables, optimizer and random states: `.safetensors` (exactly, with a checksum), or by
-        mpc-convert `.keras`, `.h5`, `.weights.h5`, `.npz`."""
+        mpc-convert `.keras`, `.h5`, `.weights.h5`, `.npz`; of an ONNX model weights alone, `.onnx`, `.npz`."""
         target = os.fsdecode(filepath)
         if not overwrite and os.path.lexists(target):
             raise UnavailableError(f"{target}: exists, and overwrite is False; expected another path")
@@ -113,7 +113,7 @@ class State:
     def save_weights(self, filepath: PathLike, overwrite: bool = True) -> None:
         """As Keras: variables and the optimizer's state, without the architecture."""
         target = os.fsdecode(filepath)
-        if target.endswith(".keras"):
+        if target.endswith((".keras", ".onnx")):
             raise InvalidArgumentError(f"{target}: holds whole models; expected .weights.h5, .safetensors or .npz; save() writes it")
         self.save(target, overwrite)
 

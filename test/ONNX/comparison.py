@@ -16,16 +16,16 @@ def carrier(dtype):
 
 
 def _is_rounding(got, expected):
-    """Whether 16-bit numbers differ by two units of the last place of the largest at most: NumPy rounds partial sums of
-    products, mpc rounds once."""
-    if expected.dtype.name not in ("float16", "bfloat16"):
+    """Whether numbers differ by two units of the last place of the largest at most: NumPy rounds partial sums of
+    products in 16 bits, mpc rounds once, and of sums that cancel in float32 what is left is rounding."""
+    bits = {"float16": 10, "bfloat16": 7, "float32": 23}.get(expected.dtype.name)
+    if bits is None:
         return False
-    unit = 2.0 ** (-10 if expected.dtype.name == "float16" else -7)
     got, expected = got.astype(np.float64), expected.astype(np.float64)
     if not np.array_equal(np.isfinite(got), np.isfinite(expected)):
         return False
     finite = np.isfinite(expected)
-    return bool(np.all(np.abs(got - expected)[finite] <= 2 * unit * np.max(np.abs(expected[finite]), initial=0)))
+    return bool(np.all(np.abs(got - expected)[finite] <= 2 * 2.0**-bits * np.max(np.abs(expected[finite]), initial=0)))
 
 
 def _difference(got, expected, rtol, atol):
@@ -62,4 +62,5 @@ def compare(case, outputs):
         if fault and not _is_rounding(got, expected):
             return "wrong", f"output {name}: {fault}"
         rounded = rounded or fault
-    return ("rounded", "16-bit results differ in the last place") if rounded else ("pass", "")
+    width = "float32" if any(each.dtype == np.float32 for each in outputs) else "16-bit"
+    return ("rounded", f"{width} results differ in the last place") if rounded else ("pass", "")

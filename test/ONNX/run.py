@@ -48,12 +48,26 @@ def tool(*command):
     return subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
 
 
+def open_batch(case):
+    """The samples of the case's inputs whose first extent the model leaves open: what a message asks for."""
+    for value in case.model.graph.input:
+        shape = value.type.tensor_type.shape.dim
+        array = case.inputs.get(value.name)
+        if shape and not shape[0].HasField("dim_value") and getattr(array, "ndim", 0):
+            return array.shape[0]
+    return None
+
+
 def run_case(case, binaries, folder):
     path = os.path.join(folder, "m.onnx")
     with open(path, "wb") as file:
         file.write(case.model.SerializeToString())
     compiled = os.path.join(folder, "m.mpc")
-    done = tool(os.path.join(binaries, "mpcc"), path, "-o", compiled, "--name=m", "--march=native", "-q")
+    command = [os.path.join(binaries, "mpcc"), path, "-o", compiled, "--name=m", "--march=native", "-q"]
+    done = tool(*command)
+    batch = open_batch(case)
+    if done.returncode == 1 and "--batch=N" in done.stderr and batch:
+        done = tool(*command, f"--batch={batch}")
     if done.returncode == 1:
         return "refused", message(done.stderr)
     if done.returncode != 0:

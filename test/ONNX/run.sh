@@ -11,8 +11,8 @@ shift 2
 python="${MPC_ONNX_PYTHON:-}"
 if [ -z "$python" ]; then
   python="$build/onnx/bin/python"
-  wheels=(onnx==1.23.2 numpy==2.4.6 ml_dtypes==0.6.0 onnxruntime==1.32.0)
-  if ! "$python" -c 'import ml_dtypes, numpy, onnx, onnxruntime' 2>/dev/null; then
+  wheels=(onnx==1.23.2 numpy==2.4.6 ml_dtypes==0.6.0 onnxruntime==1.32.0 onnx_ir==1.1.0)
+  if ! "$python" -c 'import ml_dtypes, numpy, onnx, onnx_ir, onnxruntime' 2>/dev/null; then
     # Suites that run beside each other make it once.
     mkdir -p "$build/onnx"
     exec 9>"$build/onnx/lock"

@@ -6,6 +6,7 @@
 #include "mpc/Support/InputFile.h"
 #include "runtime/untrusted/outlets.h"
 #include "tools/mpc-convert/KerasText.h"
+#include "tools/mpc-convert/OnnxModel.h"
 #include "tools/mpc-convert/StateFile.h"
 
 #include "llvm/Support/WithColor.h"
@@ -35,6 +36,7 @@ private:
   ExitCode loadModel(const std::string &path, const llvm::MemoryBuffer *weights, bool keepsValues);
   ExitCode fit();
   ExitCode write();
+  ExitCode writeOnnx();
 
   bool needsModel() const {
     return to == StateFileKind::Keras || to == StateFileKind::Legacy ||
@@ -110,13 +112,15 @@ ExitCode Conversion::readInput() {
     if (!read)
       return fail(read.takeError());
     values = std::move(*read);
-    if (!path.empty())
+    // An ONNX model has nothing to say about values alone.
+    if (!path.empty() && (needsModel() || !StringRef(path).ends_with(".onnx")))
       return loadModel(path, nullptr, false);
     if (needsModel())
       return fail(options.input + ": holds values without an architecture; add --model MODEL",
                   kExitUsage);
     return kExitDone;
   }
+  case StateFileKind::Onnx:
   case StateFileKind::Unknown:
     break;
   }
@@ -172,12 +176,35 @@ ExitCode Conversion::write() {
   return error ? fail(std::move(error)) : kExitDone;
 }
 
+/// An ONNX model is no Keras model: its file is kept as it is but for the values.
+ExitCode Conversion::writeOnnx() {
+  const std::string &path = options.compile.model;
+  if (path.empty())
+    return fail(options.output + ": takes its graph from a model; add --model MODEL.onnx",
+                kExitUsage);
+  auto file = readInputFile(options.input, /*isVolatile=*/true);
+  from = file ? sniffStateFile(**file) : StateFileKind::Unknown;
+  if (from != StateFileKind::Safetensors && from != StateFileKind::Npz)
+    return fail(options.input + ": cannot be read, or is of no kind whose values an ONNX model "
+                                "takes; expected .safetensors or .npz");
+  llvm::Expected<WeightFile> read = readValues(from, options.input);
+  if (!read)
+    return fail(read.takeError());
+  llvm::Expected<std::string> content = fillOnnxModel(*read, options.input, path);
+  if (!content)
+    return fail(content.takeError());
+  llvm::Error error = writeBytes(options.output, *content);
+  return error ? fail(std::move(error)) : kExitDone;
+}
+
 ExitCode Conversion::run() {
   to = kindOfSuffix(options.output);
   if (to == StateFileKind::Unknown)
     return fail(options.output + ": unknown suffix; expected .keras, .h5, .weights.h5, "
-                                 ".safetensors or .npz",
+                                 ".safetensors, .npz or .onnx",
                 kExitUsage);
+  if (to == StateFileKind::Onnx)
+    return writeOnnx();
   for (ExitCode (Conversion::*step)() :
        {&Conversion::readInput, &Conversion::fit, &Conversion::write})
     if (ExitCode code = (this->*step)(); code != kExitDone)

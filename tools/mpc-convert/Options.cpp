@@ -21,10 +21,11 @@ struct CommandLine {
   cl::opt<std::string> input{cl::Positional, cl::desc("IN"), cl::cat(category)};
   MPC_OPTION(output, "o", cl::value_desc("OUT"),
              cl::desc("File to write; its suffix says which kind: .keras, .h5, .weights.h5, "
-                      ".safetensors or .npz"));
+                      ".safetensors, .npz or .onnx"));
   MPC_OPTION(model, "model", cl::value_desc("MODEL"),
              cl::desc("Architecture, policies and training config of what is written: .keras, .h5 "
-                      "or JSON (default: IN, when it is a model)"));
+                      "or JSON (default: IN, when it is a model); .onnx: the model whose "
+                      "initializers take the values"));
   MPC_OPTION(loss, "loss", cl::value_desc("NAME|FILE"), cl::desc("As given to mpcc"));
   MPC_OPTION(optimizer, "optimizer", cl::value_desc("NAME|FILE"), cl::desc("As given to mpcc"));
   MPC_OPTION(metrics, "metrics", cl::value_desc("NAMES|FILE"), cl::desc("As given to mpcc"));
@@ -36,9 +37,11 @@ struct CommandLine {
 } // namespace
 
 static const char *kOverview =
-    "mpc-convert: weights, optimizer state and loss-scale state between files of Keras and mpc\n\n"
+    "mpc-convert: weights, optimizer state and loss-scale state between files of Keras and mpc,\n"
+    "and weights back into ONNX models\n\n"
     "EXAMPLES:\n"
     "  mpc-convert trained.safetensors --model model.keras -o trained.keras\n"
+    "  mpc-convert trained.safetensors --model model.onnx -o trained.onnx\n"
     "  mpc-convert model.h5 -o model.keras\n"
     "  mpc-convert model.weights.h5 --model architecture.json -o model.keras\n"
     "  mpc-convert model.keras -o weights.npz\n";

@@ -54,6 +54,8 @@ StateFileKind mpc::kindOfSuffix(StringRef path) {
     return StateFileKind::Legacy;
   if (path.ends_with(".safetensors"))
     return StateFileKind::Safetensors;
+  if (path.ends_with(".onnx"))
+    return StateFileKind::Onnx;
   return path.ends_with(".npz") ? StateFileKind::Npz : StateFileKind::Unknown;
 }
 

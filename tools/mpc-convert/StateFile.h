@@ -13,6 +13,7 @@ enum class StateFileKind {
   WeightsOnly, ///< .weights.h5, and .h5 files of save_weights
   Safetensors,
   Npz,
+  Onnx, ///< which only takes the values of another file
   Unknown
 };
 

@@ -2,6 +2,7 @@
 // Options of mpcc (docs/tools.md).
 #include "tools/mpcc/Options.h"
 #include "mpc/Numerics/Lint/Lint.h"
+#include "mpc/Policy/PathPattern.h"
 #include "mpc/Training/TrainingOptions.h"
 #include "runtime/untrusted/outlets.h"
 #include "tools/ParseErrors.h"
@@ -56,6 +57,11 @@ struct CommandLine {
              cl::desc("Metrics; replace the file's"));
   MPC_OPTION(std::string, learningRate, "learning-rate", cl::value_desc("R"),
              cl::desc("Learning rate; replaces the file's"));
+  MPC_OPTION(std::string, trainable, "trainable", cl::value_desc("REGEX"),
+             cl::desc("Variables whose whole path matches train, and no others; of ONNX models any "
+                      "floating initializer"));
+  MPC_OPTION(std::string, frozen, "frozen", cl::value_desc("REGEX"),
+             cl::desc("Variables whose whole path matches do not train"));
   MPC_OPTION(std::string, lossScale, "loss-scale", cl::init("auto"),
              cl::value_desc("auto|none|fixed:N|dynamic:INITIAL:STEPS[:MIN:MAX]"),
              cl::desc("Loss scaling"));
@@ -231,7 +237,7 @@ static void refuseEmpty(UsageErrors &errors, const CommandLine &line) {
   // An empty one is a script's unset variable more often than a wish for the default.
   for (const cl::opt<std::string> *option :
        {&line.output, &line.name, &line.policy, &line.loss, &line.optimizer, &line.metrics,
-        &line.compileTo, &line.compileFrom})
+        &line.compileTo, &line.compileFrom, &line.trainable, &line.frozen})
     if (option->getNumOccurrences() && option->empty())
       errors.report((option->ArgStr.size() > 1 ? "--" : "-") + option->ArgStr +
                     ": is empty; expected " + option->ValueStr + ", or leave the option out");
@@ -292,6 +298,17 @@ static void readTrainingOptions(UsageErrors &errors, const CommandLine &line,
       errors.report("--learning-rate=" + line.learningRate +
                     ": expected a number that is finite in float32");
   }
+}
+
+/// Keys of policy maps are patterns of the same kind.
+static void readPatterns(UsageErrors &errors, const CommandLine &line, CompileOptions &options) {
+  for (const cl::opt<std::string> *option : {&line.trainable, &line.frozen})
+    if (llvm::Expected<bool> match = PathPattern(*option).fullMatch(""); !match)
+      errors.report("--" + option->ArgStr + "=" + *option + ": " +
+                    llvm::toString(match.takeError()) +
+                    "; expected a regular expression of Python");
+  options.trainable = line.trainable;
+  options.frozen = line.frozen;
 }
 
 static void readPhases(UsageErrors &errors, const CommandLine &line, CompileOptions &options) {
@@ -434,6 +451,7 @@ std::optional<CommandOptions> mpc::parseCommandLine(int argc, char **argv, ExitC
   readCudaOptions(errors, line, options);
   readShapes(errors, line, options);
   readTrainingOptions(errors, line, options);
+  readPatterns(errors, line, options);
   readPhases(errors, line, options);
   readSeed(errors, line, options);
   readLint(errors, line, options);

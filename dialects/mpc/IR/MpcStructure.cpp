@@ -26,8 +26,9 @@ LogicalResult VariableOp::verify() {
   if (getRole() == VariableRole::Trainable && !floating)
     return emitOpError() << "trainable variables are floating, got " << type;
   if (getConstraint()) {
-    if (getRole() != VariableRole::Trainable)
-      return emitOpError() << "only trainable variables have a constraint";
+    // One that is frozen keeps it for the time when it trains.
+    if (getRole() != VariableRole::Trainable && getRole() != VariableRole::NonTrainable)
+      return emitOpError() << "only variables of layers have a constraint";
     int64_t next = 0; // axes ascend and stay in the rank
     for (int64_t axis : getConstraint()->getAxes()) {
       if (axis < next || axis >= type.getRank())

@@ -40,6 +40,9 @@ struct CompileOptions {
   /// Keras names or JSON files that replace parts of the file's compile config.
   std::string loss, optimizer, metrics;
   std::optional<double> learningRate;
+  /// Patterns of whole paths of variables: those that train, and no others; those that do not.
+  /// Empty: as the file says.
+  std::string trainable, frozen;
   /// Samples of every call; none: any number.
   std::optional<int64_t> batch;
   /// Extents behind the batch that the file leaves open, by input; empty name: the only input.

@@ -151,6 +151,8 @@ void recordPlaces(const GraphImporter &importer, ImportedModel &model) {
       model.datasets.emplace(variable.dataset, variable.path);
     if (!variable.copy.empty())
       model.datasets.emplace(variable.copy, variable.path);
+    if (!variable.mayTrain)
+      model.untrainable.push_back(variable.path);
   }
   for (const auto &[layer, group] : importer.tree.getGroups())
     model.groups.emplace(group, layer->name);

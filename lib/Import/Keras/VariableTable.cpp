@@ -79,6 +79,7 @@ ModelVariable VariableTable::make(const VariableOwner &owner, const VariableRequ
   variable.type = type;
   if (mlir::isa_and_nonnull<mlir::FloatType>(request.ownType))
     variable.ownType = request.ownType;
+  variable.mayTrain = request.trainable && !request.frozen && !request.overwrite;
   variable.ownTrainable = owner.trainable && request.trainable && !request.frozen;
   variable.trainable = variable.ownTrainable && modelIsTrainable;
   variable.group = request.overwrite || request.firstInFile ? 0 : request.trainable ? 1 : 2;
@@ -104,8 +105,8 @@ ModelVariable VariableTable::make(const VariableOwner &owner, const VariableRequ
   ConstraintAttr constraint =
       parseConstraint(context, config.get(request.constraintKey), unsigned(request.shape.size()),
                       request.constraintKey, complain, leaveOutTerm);
-  // Keras adds the losses of trainable weights only, and optimizers project what they update.
-  if (variable.trainable) {
+  // They act on variables that train only, which options may choose.
+  if (variable.trainable || variable.mayTrain) {
     variable.regularizer = regularizer;
     variable.constraint = constraint;
   }

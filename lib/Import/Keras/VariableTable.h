@@ -27,6 +27,7 @@ struct ModelVariable {
   mlir::RankedTensorType type;
   mlir::Type ownType; ///< floating: what it is stored in, whatever the policy; else null
   bool trainable = true, autocast = true;
+  bool mayTrain = true;     ///< an optimizer could update it, were the layer not frozen
   bool ownTrainable = true; ///< what Keras's variable says; false for those of frozen layers
   /// Its place among the layer's variables: Keras lists what it made as trainable first; before all
   /// what float8 needs, and the kernel that a wrapper renews with what it renews it from.

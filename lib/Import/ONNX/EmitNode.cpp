@@ -28,7 +28,7 @@ public:
   NodeEmission(GraphImporter &importer, const Node &node, Scope &scope, llvm::StringRef path,
                llvm::ArrayRef<const NodeValue *> inputs)
       : importer(importer), node(node), scope(scope), block(std::make_unique<mlir::Block>()),
-        b(importer, node, path, importer.getOpset(node.domain), inputs, *block) {}
+        b(importer, node, path, importer.getOpset(node), inputs, *block) {}
 
   bool run(const OpEntry &entry) {
     b.movesElements = entry.moves;

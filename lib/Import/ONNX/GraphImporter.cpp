@@ -5,6 +5,7 @@
 #include "mpc/Import/ONNX/Functions.h"
 
 #include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/Errc.h"
 
 namespace mpc::onnx {
@@ -18,6 +19,18 @@ bool isLost(const NodeValue &value) {
   return !value.value && !value.literal && !value.elements && !value.variable;
 }
 
+/// Why a compiled model could not have an operation; empty for those that are not there yet.
+llvm::StringRef reasonAgainst(llvm::StringRef op) {
+  return llvm::StringSwitch<llvm::StringRef>(op)
+      .Case("NonMaxSuppression",
+            "how many boxes it selects depends on their values, and a compiled model has static "
+            "shapes")
+      .Case("ImageDecoder", "it reads files of images")
+      .Cases({"StringConcat", "StringNormalizer", "StringSplit", "RegexFullMatch", "Tokenizer"},
+             "mpc has no tensors of text")
+      .Default("");
+}
+
 std::string describe(const Node &node, int64_t opset) {
   const std::string domain = node.domain.empty() ? "" : " of the domain " + node.domain;
   return "the operation " + node.op + domain + " (opset " + std::to_string(opset) + ")";
@@ -25,11 +38,12 @@ std::string describe(const Node &node, int64_t opset) {
 } // namespace
 
 GraphImporter::GraphImporter(mlir::MLIRContext &context, const Model &model,
-                             llvm::StringRef fileName, const ImportOptions &options)
+                             llvm::StringRef fileName, const ImportOptions &options,
+                             const std::optional<PathPattern> &trainable)
     : forward(context, fileName,
               options.moduleName.empty() ? model.graph.name : options.moduleName),
       options(options), model(model), fileName(fileName), opsets(model.opsets) {
-  forward.parameters = std::make_unique<Parameters>(model.graph);
+  forward.parameters = std::make_unique<Parameters>(model.graph, trainable);
 }
 
 void GraphImporter::error(llvm::StringRef path, const llvm::Twine &message) {
@@ -39,11 +53,13 @@ void GraphImporter::error(llvm::StringRef path, const llvm::Twine &message) {
                                                                        place + ": " + message));
 }
 
-int64_t GraphImporter::getOpset(llvm::StringRef domain) const {
+int64_t GraphImporter::getOpset(const Node &node) const {
+  if (node.opset)
+    return node.opset;
   for (const OpsetImport &opset : opsets)
-    if (opset.domain == domain)
+    if (opset.domain == node.domain)
       return opset.version;
-  return domain.empty() ? 1 : 0;
+  return node.domain.empty() ? 1 : 0;
 }
 
 void GraphImporter::warn(llvm::StringRef path, const llvm::Twine &message) {
@@ -161,17 +177,22 @@ bool GraphImporter::importNode(const Node &node, Scope &scope, llvm::StringRef p
   }
   if (const Function *function = findOwnFunction(node))
     return importFunction(*function, node, scope, path);
-  const int64_t opset = getOpset(node.domain);
+  const int64_t opset = getOpset(node);
   const OpEntry *entry = findOp(node.domain, node.op, opset);
   const Function *known =
       entry || !node.domain.empty() ? nullptr : mpc::onnx::findFunction(node.op, opset);
   if (known)
     return importFunction(*known, node, scope, path);
   if (!entry) {
-    error(path,
-          describe(node, opset) +
-              " is not supported; expected one of docs/generated/onnx-operations.md; express it by "
-              "these, or leave it to the program before or behind the model");
+    const std::string reason = reasonAgainst(node.op).str();
+    error(
+        path,
+        describe(node, opset) +
+            (reason.empty()
+                 ? " is not supported; expected one of docs/generated/onnx-operations.md; express "
+                   "it by these, or leave it to the program before or behind the model"
+                 : " is not supported: " + reason +
+                       "; leave it to the program before or behind the model"));
     return false;
   }
   return entry->importWhole ? entry->importWhole(*this, node, scope, path)

@@ -12,8 +12,9 @@ namespace mpc::onnx {
 
 class GraphImporter {
 public:
+  /// `trainable`: a pattern of initializers that are to train.
   GraphImporter(mlir::MLIRContext &context, const Model &model, llvm::StringRef fileName,
-                const ImportOptions &options);
+                const ImportOptions &options, const std::optional<PathPattern> &trainable);
 
   /// Null after errors, which takeErrors gives.
   mlir::OwningOpRef<mlir::ModuleOp> run();
@@ -36,7 +37,7 @@ public:
   llvm::SmallVector<int64_t> getShape(const NodeValue &value);
   /// Gives the node's output `i` its value.
   void setOutput(const Node &node, unsigned i, Scope &scope, NodeValue value);
-  int64_t getOpset(llvm::StringRef domain) const;
+  int64_t getOpset(const Node &node) const;
   /// A layer path that no other node has.
   std::string makePath(const Node &node, llvm::StringRef prefix);
   /// The shape that the file states for a value of the model's graph; nothing where it states none,

@@ -2,6 +2,7 @@
 // A model as the reader hands it over, as IR and weights.
 #include "mpc/Import/ONNX/Import.h"
 
+#include "lib/Import/ONNX/Forms/RestoreForms.h"
 #include "lib/Import/ONNX/GraphImporter.h"
 
 namespace mpc::onnx {
@@ -9,8 +10,15 @@ namespace mpc::onnx {
 llvm::Expected<ImportedModel> importOnnx(const Model &model, llvm::StringRef fileName,
                                          const ImportOptions &options, mlir::MLIRContext &context) {
   context.loadDialect<MpcDialect, mlir::func::FuncDialect>();
-  GraphImporter importer(context, model, fileName, options);
+  Model formed = model; // whose tensors point to the same elements
   ImportedModel imported;
+  std::optional<PathPattern> trainable;
+  if (!options.trainable.empty())
+    trainable.emplace(options.trainable);
+  const auto trains = [&](llvm::StringRef name) { return isChosen(trainable, name); };
+  for (RestoredForm &form : restoreForms(formed.graph, trains))
+    imported.remarks.emplace_back(std::move(form.path), std::move(form.text));
+  GraphImporter importer(context, formed, fileName, options, trainable);
   imported.module = importer.run();
   if (llvm::Error errors = importer.takeErrors())
     return std::move(errors);

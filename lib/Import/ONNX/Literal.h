@@ -4,8 +4,7 @@
 #define MPC_LIB_IMPORT_ONNX_LITERAL_H
 
 #include "dialects/mpc/IR/Reference.h"
-#include "mpc-rt/dtype.h"
-#include "mpc/Import/ONNX/Model.h"
+#include "mpc/Import/ONNX/DataTypes.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -30,9 +29,6 @@ DataType dataTypeOf(mlir::Type elementType);
 
 /// "float16": ONNX's name of the type in small letters, as Keras spells its dtypes.
 llvm::StringRef spell(DataType type);
-
-/// The type that a file of weights stores; nothing for those that it has not.
-std::optional<mpc_rt_dtype_t> storedType(DataType type);
 
 /// A constant whose elements are at hand.
 struct Literal {

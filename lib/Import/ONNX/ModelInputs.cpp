@@ -93,8 +93,12 @@ void ModelInputs::import(Forward &forward, Scope &scope, ReportFn report) {
         !nominalType(forward.builder, input.type->type)) {
       report(input.name,
              input.type && input.type->kind == Type::Kind::Tensor
-                 ? "inputs of type " + spell(input.type->type).str() + " are not supported"
-                 : std::string("inputs that are no tensors are not supported"));
+                 ? "inputs of type " + spell(input.type->type).str() + " are not supported" +
+                       (input.type->type == DataType::String
+                            ? "; leave text to the program before the model"
+                            : "")
+                 : std::string("inputs that are no tensors are not supported; give the model the "
+                               "tensors, as inputs of their own"));
     } else if (std::optional<llvm::SmallVector<int64_t>> shape = closeShape(input, report)) {
       if (llvm::is_contained(*shape, 0)) {
         // It tells nothing: no argument of the model, but a list or a tensor that is empty.

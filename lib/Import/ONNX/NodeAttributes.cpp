@@ -3,6 +3,44 @@
 
 namespace mpc::onnx {
 
+namespace {
+struct Default {
+  llvm::StringLiteral op, name;
+  std::variant<int64_t, float, llvm::StringLiteral> value;
+};
+} // namespace
+
+static constexpr Default kDefaults[] = {
+#define MPC_INTEGER(OP, NAME, VALUE) {OP, NAME, int64_t(VALUE)},
+#define MPC_NUMBER(OP, NAME, VALUE) {OP, NAME, float(VALUE)},
+#define MPC_TEXT(OP, NAME, VALUE) {OP, NAME, llvm::StringLiteral(VALUE)},
+#include "lib/Import/ONNX/AttributeDefaults.inc"
+#undef MPC_INTEGER
+#undef MPC_NUMBER
+#undef MPC_TEXT
+};
+
+/// Whether the attribute says what the node would mean without it.
+static bool isDefault(const Node &node, const Attribute &attribute) {
+  if (!node.domain.empty())
+    return false;
+  for (const Default &row : kDefaults) {
+    if (row.op != node.op || row.name != attribute.name)
+      continue;
+    if (const auto *number = std::get_if<int64_t>(&row.value)) {
+      const auto *own = std::get_if<int64_t>(&attribute.value);
+      return own && *own == *number;
+    }
+    if (const auto *number = std::get_if<float>(&row.value)) {
+      const auto *own = std::get_if<float>(&attribute.value);
+      return own && *own == *number;
+    }
+    const auto *own = std::get_if<std::string>(&attribute.value);
+    return own && *own == std::get<llvm::StringLiteral>(row.value);
+  }
+  return false;
+}
+
 const Attribute *NodeAttributes::find(llvm::StringRef name) const {
   for (const Attribute &attribute : node.attributes)
     if (attribute.name == name)
@@ -21,7 +59,7 @@ template <typename T> const T *NodeAttributes::get(llvm::StringRef name) const {
 llvm::SmallVector<llvm::StringRef> NodeAttributes::getUnread() const {
   llvm::SmallVector<llvm::StringRef> names;
   for (const Attribute &attribute : node.attributes)
-    if (!read.contains(&attribute))
+    if (!read.contains(&attribute) && !isDefault(node, attribute))
       names.push_back(attribute.name);
   return names;
 }

@@ -18,7 +18,7 @@ public:
   bool has(llvm::StringRef name) const { return find(name); }
   /// The importer knows it, and it changes nothing in this node.
   void ignore(llvm::StringRef name) const { read.insert(find(name)); }
-  /// Those that nobody has asked for by their kind.
+  /// Those that nobody has asked for by their kind, and that say no default of ONNX.
   llvm::SmallVector<llvm::StringRef> getUnread() const;
   /// `otherwise` where the attribute is missing or of another kind, which then counts as unread.
   int64_t getInteger(llvm::StringRef name, int64_t otherwise) const;

@@ -63,7 +63,9 @@ llvm::SmallVector<int64_t> NodeInputs::getShape(unsigned i) const {
 }
 
 const Literal *NodeInputs::getLiteral(unsigned i) {
-  if (!has(i))
+  // What trains has no value that could be known.
+  if (!has(i) ||
+      (inputs[i]->variable && importer.forward.parameters->get(*inputs[i]->variable).isChosen))
     return nullptr;
   std::shared_ptr<const Literal> literal = importer.getLiteral(*inputs[i]);
   if (literal)

@@ -52,6 +52,12 @@ llvm::ArrayRef<OpEntry> getQuantizedConvolutionOps();
 llvm::ArrayRef<OpEntry> getSequentialOps();
 llvm::ArrayRef<OpEntry> getTrainingOps();
 llvm::ArrayRef<OpEntry> getRandomOps();
+llvm::ArrayRef<OpEntry> getCountedOps();
+llvm::ArrayRef<OpEntry> getFlexAttentionOps();
+llvm::ArrayRef<OpEntry> getFourierOps();
+llvm::ArrayRef<OpEntry> getQuantizedArithmeticOps();
+llvm::ArrayRef<OpEntry> getSamplingOps();
+llvm::ArrayRef<OpEntry> getUnpoolingOps();
 
 /// The row that holds in `opset`; null where there is none.
 const OpEntry *findOp(llvm::StringRef domain, llvm::StringRef name, int64_t opset);

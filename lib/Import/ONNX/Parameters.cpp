@@ -29,7 +29,26 @@ llvm::ArrayRef<int> weightInputs(llvm::StringRef op) {
 bool passesWeights(llvm::StringRef op) {
   return llvm::StringSwitch<bool>(op)
       .Cases({"Identity", "Transpose", "Reshape", "Cast", "Squeeze", "Unsqueeze", "Flatten"}, true)
+      .Cases({"Slice", "Concat", "CastLike", "Split", "SplitToSequence", "SequenceAt"}, true)
       .Default(false);
+}
+
+/// The initializers that values of the graph are in another form.
+using Origins = llvm::StringMap<llvm::SmallVector<const Tensor *, 1>>;
+
+/// Those that the node's result is made of; none where it has others beside them.
+llvm::SmallVector<const Tensor *, 1> collectPassed(const Node &node, const Origins &origins) {
+  llvm::SmallVector<const Tensor *, 1> passed;
+  if (!passesWeights(node.op) || node.inputs.empty())
+    return passed;
+  const size_t count = node.op == "Concat" ? node.inputs.size() : 1;
+  for (size_t i = 0; i < count; ++i) {
+    const auto own = origins.lookup(node.inputs[i]);
+    if (own.empty())
+      return {};
+    passed.append(own.begin(), own.end());
+  }
+  return passed;
 }
 
 /// Biases and the factors of decomposed normalisations: vectors along the last axis.
@@ -37,40 +56,44 @@ bool takesVectors(llvm::StringRef op) { return op == "Add" || op == "Mul" || op 
 
 } // namespace
 
-Parameters::Parameters(const Graph &graph) {
-  llvm::StringMap<const Tensor *> initializers;
+Parameters::Parameters(const Graph &graph, const std::optional<PathPattern> &pattern)
+    : pattern(pattern) {
+  Origins origins;
   for (const Tensor &tensor : graph.initializers)
     if (isFloating(tensor.type))
-      initializers[tensor.name] = &tensor;
-  llvm::StringMap<std::string> origin; // of values that are initializers in another form
-  auto originOf = [&](llvm::StringRef name) -> const Tensor * {
-    auto through = origin.find(name);
-    auto found = initializers.find(through == origin.end() ? name : through->second);
-    return found == initializers.end() ? nullptr : found->second;
-  };
+      origins[tensor.name] = {&tensor};
   for (const Node &node : graph.nodes) {
     if (!node.domain.empty())
       continue;
     const llvm::ArrayRef<int> weights = weightInputs(node.op);
-    for (const auto &[i, name] : llvm::enumerate(node.inputs)) {
-      const Tensor *tensor = originOf(name);
-      if (!tensor)
-        continue;
-      const bool isVector =
-          tensor->shape.size() == 1 && tensor->shape.front() > 1 && takesVectors(node.op);
-      if (llvm::StringRef(node.op).ends_with("Normalization"))
-        kept.insert(tensor->name);
-      if (isVector || llvm::is_contained(weights, -1) || llvm::is_contained(weights, int(i)))
-        trained.insert(tensor->name);
-    }
-    if (passesWeights(node.op) && !node.inputs.empty() && !node.outputs.empty())
-      if (const Tensor *tensor = originOf(node.inputs.front()))
-        origin[node.outputs.front()] = tensor->name;
+    for (const auto &[i, name] : llvm::enumerate(node.inputs))
+      for (const Tensor *tensor : origins.lookup(name)) {
+        const bool isVector =
+            tensor->shape.size() == 1 && tensor->shape.front() > 1 && takesVectors(node.op);
+        if (llvm::StringRef(node.op).ends_with("Normalization"))
+          kept.insert(tensor->name);
+        if (isVector || llvm::is_contained(weights, -1) || llvm::is_contained(weights, int(i)))
+          trained.insert(tensor->name);
+      }
+    if (auto passed = collectPassed(node, origins); !passed.empty())
+      for (const std::string &output : node.outputs)
+        origins[output] = passed;
   }
 }
 
+bool isChosen(const std::optional<PathPattern> &pattern, llvm::StringRef name) {
+  if (!pattern)
+    return false;
+  llvm::Expected<bool> match = pattern->fullMatch(name);
+  if (match)
+    return *match;
+  llvm::consumeError(match.takeError()); // who gives variables their roles reports it
+  return false;
+}
+
 std::optional<unsigned> Parameters::declare(mlir::Builder &builder, const Tensor &tensor) {
-  const bool trainable = trained.contains(tensor.name);
+  const bool isNamed = isFloating(tensor.type) && isChosen(pattern, tensor.name),
+             trainable = isNamed || trained.contains(tensor.name);
   int64_t elements = 1;
   for (int64_t extent : tensor.shape)
     elements *= extent;
@@ -83,6 +106,7 @@ std::optional<unsigned> Parameters::declare(mlir::Builder &builder, const Tensor
   parameter.stored = &tensor;
   parameter.type = mlir::RankedTensorType::get(tensor.shape, nominalType(builder, tensor.type));
   parameter.trainable = trainable;
+  parameter.isChosen = isNamed;
   parameter.autocast = !kept.contains(tensor.name);
   all.push_back(std::move(parameter));
   return unsigned(all.size() - 1);

@@ -6,6 +6,7 @@
 
 #include "lib/Import/ONNX/NodeValue.h"
 #include "mpc/Import/ONNX/Model.h"
+#include "mpc/Policy/PathPattern.h"
 #include "mpc/Support/WeightStore.h"
 
 #include "llvm/ADT/StringSet.h"
@@ -18,16 +19,20 @@ struct Parameter {
   const Tensor *stored;        ///< its first value
   mlir::RankedTensorType type; ///< in the phase import
   bool trainable = true;
+  bool isChosen = false;        ///< by name: nothing else of the model knows its first value
   bool autocast = true;         ///< false: normalisations read it in the dtype that it is stored in
   std::string layer;            ///< the path of the first layer that reads it
   mlir::BlockArgument argument; ///< of @forward; null until a layer reads it
   mlir::Value update;           ///< what the last call of a layer made of it; null: nothing
 };
 
+/// Whether a pattern names the initializer; of none, and of a wrong one, it does not.
+bool isChosen(const std::optional<PathPattern> &pattern, llvm::StringRef name);
+
 class Parameters {
 public:
-  /// Reads from `graph` which initializers train.
-  explicit Parameters(const Graph &graph);
+  /// Reads from `graph` which initializers train; those whose names `pattern` matches do, too.
+  Parameters(const Graph &graph, const std::optional<PathPattern> &pattern);
 
   /// The number of the variable that `tensor` is; nothing where it is a constant.
   std::optional<unsigned> declare(mlir::Builder &builder, const Tensor &tensor);
@@ -39,6 +44,7 @@ public:
   void takeWeights(WeightStore &weights) const;
 
 private:
+  const std::optional<PathPattern> &pattern;
   std::vector<Parameter> all;
   llvm::StringSet<> trained, kept; ///< kept: read as they are stored
 };

@@ -11,7 +11,8 @@ static void checkNarrowRegularizer(const LintSubject &subject, LintReport &repor
     return;
   for (VariableOp variable : subject.all<VariableOp>()) {
     Type element = getElementTypeOrSelf(variable.getType());
-    if (variable.getRegularizer() && isNarrow(element))
+    if (variable.getRegularizer() && variable.getRole() == VariableRole::Trainable &&
+        isNarrow(element))
       report.tell(variable.getLoc(), "the regularizer of " + variable.getSymName() +
                                          " acts on a variable of " + nameOf(element));
   }

@@ -10,8 +10,8 @@ mpc.variable @a : tensor<8x4xf32> role trainable {constraint = #mpc.constraint<u
 
 // -----
 
-// expected-error @below {{only trainable variables have a constraint}}
-mpc.variable @a : tensor<4xf32> role non_trainable {constraint = #mpc.constraint<non_negative>}
+// expected-error @below {{only variables of layers have a constraint}}
+mpc.variable @a : tensor<4xf32> role metric {constraint = #mpc.constraint<non_negative>}
 
 // -----
 

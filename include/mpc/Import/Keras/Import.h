@@ -69,6 +69,8 @@ struct ImportedModel {
   /// Each layer of the model, in its order, and the paths of its variables (of a nested model: of
   /// all its layers), trainable ones first.
   std::vector<std::pair<std::string, std::vector<std::string>>> layers;
+  /// Paths of variables that no optimizer may update, whatever their layers say.
+  std::vector<std::string> untrainable;
   /// Each adds a layer's LoRA factors to its kernel, as Keras does when it saves: among values of
   /// all variables by their names.
   std::vector<std::function<void(WeightFile &)>> merges;

@@ -3,6 +3,7 @@
 #ifndef MPC_IMPORT_ONNX_DATATYPES_H
 #define MPC_IMPORT_ONNX_DATATYPES_H
 
+#include "mpc-rt/dtype.h"
 #include "mpc/Import/ONNX/Model.h"
 
 namespace mpc::onnx {
@@ -16,6 +17,9 @@ llvm::StringRef dataTypeName(DataType type);
 
 /// Bytes that `elements` packed elements take; none where the number exceeds 64 bits.
 std::optional<uint64_t> packedBytes(DataType type, uint64_t elements);
+
+/// The type that a file of weights stores; nothing for those that it has not.
+std::optional<mpc_rt_dtype_t> storedType(DataType type);
 
 } // namespace mpc::onnx
 

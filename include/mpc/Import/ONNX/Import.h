@@ -27,6 +27,9 @@ struct ImportOptions {
   std::string moduleName;
   /// Extents of inputs by name (empty: of the only input): all of them, or those behind the first.
   std::map<std::string, llvm::SmallVector<int64_t>> inputShapes;
+  /// A pattern of initializers that are to train, whatever reads them; empty: those that are
+  /// weights of the nodes that read them.
+  std::string trainable;
   /// The open first extent; none: it stays open in the library.
   std::optional<int64_t> batch;
 };
@@ -38,6 +41,8 @@ struct ImportedModel {
   WeightStore weights; ///< by initializer name
   std::vector<std::string> outputNames;
   std::vector<std::string> warnings;
+  /// Nodes that stand for several of the file: their paths, and what they are made of.
+  std::vector<std::pair<std::string, std::string>> remarks;
 };
 
 /// The error joins all that are found, each "FILE:NODE: message".

@@ -96,6 +96,7 @@ struct Node {
   std::string op;     ///< "Conv"
   std::string domain; ///< "" is ONNX's own ("ai.onnx" is spelled "")
   std::string overload;
+  int64_t opset = 0; ///< what defines it, where that is not the graph's: of nodes that mpc made
   std::vector<std::string> inputs, outputs; ///< "" is an input or output that is left out
   std::vector<Attribute> attributes;
 };

@@ -67,7 +67,15 @@ void leakyRelu(B &b) {
 
 void prelu(B &b) {
   Value x = b.get(0), slope = b.get(1);
-  if (!x || !slope || !b.checkBroadcast({x, slope}))
+  if (!x || !slope)
+    return;
+  // At first one slope for all, or one for each channel.
+  if (b.opset < 7 && b.rankOf(slope) == 1 && b.rankOf(x) > 1 && b.shapeOf(slope).front() != 1) {
+    llvm::SmallVector<int64_t> column(size_t(b.rankOf(x)) - 1, 1);
+    column.front() = b.shapeOf(slope).front();
+    slope = b.makeReshape(slope, column);
+  }
+  if (!b.checkBroadcast({x, slope}))
     return;
   Value zero = b.makeZero(elementTypeOf(x));
   b.setResult(0, b.makeSelect(ComparePredicate::LT, x, zero, b.make<MultiplyOp>(slope, x), x));

@@ -144,7 +144,7 @@ std::optional<int64_t> axisOf(GraphImporter &importer, const Node &node, llvm::S
 bool scan(GraphImporter &importer, const Node &node, Scope &scope, llvm::StringRef path) {
   const NodeAttributes attributes(node);
   const Graph *body = attributes.getGraph("body");
-  const bool isOld = importer.getOpset("") < 9;
+  const bool isOld = importer.getOpset(node) < 9;
   if (isOld && !node.inputs.empty() && !node.inputs[0].empty())
     return refuse(importer, node, path, "with lengths of sequences is not supported");
   Values inputs;

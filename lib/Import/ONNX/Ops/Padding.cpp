@@ -175,6 +175,37 @@ void pad(B &b) {
               b.getType(0));
 }
 
+/// The middle of the input, or zeros around it, for each axis.
+void centerCropPad(B &b) {
+  Value x = b.get(0);
+  auto extents = b.getIntegers(1, "the shape");
+  if (!x || !extents)
+    return;
+  const int64_t rank = b.rankOf(x);
+  Extents axes = llvm::to_vector(llvm::seq<int64_t>(0, rank));
+  if (b.attributes.has("axes")) {
+    axes = b.attributes.getIntegers("axes");
+    for (int64_t &axis : axes)
+      if (std::optional<int64_t> front = b.resolveAxis(axis, rank))
+        axis = *front;
+      else
+        return;
+  }
+  if (axes.size() != extents->size())
+    return (void)b.error("needs an extent for each axis");
+  Extents low, high;
+  for (const auto &[axis, wanted] : llvm::zip_equal(axes, *extents)) {
+    const int64_t extent = b.shapeOf(x)[size_t(axis)];
+    if (mlir::ShapedType::isDynamic(extent) || wanted < 1 || wanted > int64_t(1) << 30)
+      return (void)b.error("cannot make " + llvm::Twine(wanted) + " elements of " +
+                           llvm::Twine(extent));
+    // The odd one is cut off at the end, and added there.
+    low.push_back(wanted < extent ? -((extent - wanted) / 2) : (wanted - extent) / 2);
+    high.push_back(wanted - extent - low.back());
+  }
+  b.setResult(0, padKnown(b, x, Mode::Constant, axes, low, high, Value(), 0.0), b.getType(0));
+}
+
 /// Rows and columns on one side of a diagonal of the last two dimensions.
 void triangle(B &b) {
   Value x = b.get(0);
@@ -209,6 +240,7 @@ void triangle(B &b) {
 }
 
 constexpr OpEntry kTable[] = {
+    {"CenterCropPad", 18, centerCropPad},
     {"Pad", 1, pad},
     {"Trilu", 14, triangle},
 };

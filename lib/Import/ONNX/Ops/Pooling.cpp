@@ -96,9 +96,35 @@ bool forSlices(B &b, const Pool &pool, Value padded,
   return true;
 }
 
+/// The elements of each window as one, dimension by dimension: `combine` is associative. Null after
+/// an error.
+Value combineWindows(B &b, const Pool &pool, Value x,
+                     llvm::function_ref<Value(Value, Value)> combine) {
+  int64_t count = 0;
+  for (int64_t extent : pool.window.kernel)
+    count += std::min<int64_t>(extent, kMostSlices + 1);
+  if (count > kMostSlices)
+    return b.error("a window of extents that are more than " + llvm::Twine(kMostSlices) +
+                   " together is not supported");
+  for (size_t d = 0; d < pool.window.rank(); ++d) {
+    Value all;
+    for (int64_t i = 0; i < pool.window.kernel[d]; ++i) {
+      Value slice = sliceAxis(b, x, int64_t(d) + 1, i * pool.window.dilations[d],
+                              pool.window.strides[d], pool.places[d]);
+      all = all ? combine(all, slice) : slice;
+    }
+    x = all;
+  }
+  return x;
+}
+
 Value makePool(B &b, ReduceKind kind, const Pool &pool, Value x, llvm::ArrayRef<int64_t> low,
                llvm::ArrayRef<int64_t> high) {
   return b.make<PoolOp>(kind, x, pool.window.kernel, pool.window.strides, low, high);
+}
+
+Value sumWindows(B &b, const Pool &pool, Value x) {
+  return combineWindows(b, pool, x, [&](Value a, Value c) { return b.make<AddOp>(a, c); });
 }
 
 /// How many elements a window's mean divides by: those of the input, or with padding those of the
@@ -136,11 +162,9 @@ void averagePool(B &b) {
   const bool countsPadding = b.attributes.getFlag("count_include_pad");
   const size_t rank = pool->extents.size();
   if (pool->isDilated()) {
-    Value wide = b.makeCastLike(pool->x, pool->x, /*wide=*/true), sum;
-    if (!forSlices(b, *pool, surround(b, *pool, wide, 0.0),
-                   [&](Value slice, llvm::ArrayRef<int64_t>) {
-                     sum = sum ? b.make<AddOp>(sum, slice) : slice;
-                   }))
+    Value wide = b.makeCastLike(pool->x, pool->x, /*wide=*/true);
+    Value sum = sumWindows(b, *pool, surround(b, *pool, wide, 0.0));
+    if (!sum)
       return;
     Value mean = b.make<DivideOp>(sum, countElements(b, *pool, countsPadding));
     return b.setResult(0, fromChannelsLast(b, b.makeCastLike(mean, pool->x)));
@@ -190,6 +214,40 @@ std::optional<Value> numberElements(B &b, const Pool &pool, llvm::ArrayRef<int64
   return sum;
 }
 
+/// The number of each window's largest element, and that element in `best`; null after an error.
+Value findLargest(B &b, const Pool &pool, Value padded, llvm::ArrayRef<int64_t> inputShape,
+                  Value &best) {
+  auto all = numberElements(b, pool, inputShape);
+  if (!all)
+    return {};
+  // Zeros around them: no element there is the largest.
+  Value around = *all;
+  for (size_t d = 0; d < pool.extents.size(); ++d) {
+    ResampleTable table;
+    table.axis = int64_t(d) + 1;
+    const int64_t after = std::max<int64_t>(pool.behind(d), 0);
+    table.indices.append(size_t(pool.window.low[d]), -1);
+    for (int64_t i = 0; i < pool.extents[d]; ++i)
+      table.indices.push_back(i);
+    table.indices.append(size_t(after), -1);
+    around = b.make<ResampleOp>(around, llvm::ArrayRef(table));
+  }
+  llvm::SmallVector<Value> slices, numbers;
+  const auto collectTo = [](llvm::SmallVector<Value> &to) {
+    return [&to](Value slice, llvm::ArrayRef<int64_t>) { to.push_back(slice); };
+  };
+  if (!forSlices(b, pool, padded, collectTo(slices)) ||
+      !forSlices(b, pool, around, collectTo(numbers)))
+    return {};
+  best = slices.front();
+  Value bestNumber = numbers.front();
+  for (const auto &[slice, number] : llvm::drop_begin(llvm::zip_equal(slices, numbers))) {
+    bestNumber = b.makeSelect(ComparePredicate::GT, slice, best, number, bestNumber);
+    best = b.make<MaximumOp>(best, slice);
+  }
+  return bestNumber;
+}
+
 void maxPool(B &b) {
   Value x = b.get(0);
   if (!x)
@@ -213,43 +271,16 @@ void maxPool(B &b) {
     return finish(makePool(b, ReduceKind::Max, *pool, pool->x, pool->window.low, high));
   }
   const double lowest = -std::numeric_limits<double>::infinity();
-  Value padded = surround(b, *pool, pool->x, lowest), best, bestNumber;
-  llvm::SmallVector<Value> slices, numbers;
-  if (!forSlices(b, *pool, padded,
-                 [&](Value slice, llvm::ArrayRef<int64_t>) { slices.push_back(slice); }))
-    return;
-  if (b.isWanted(1)) {
-    auto all = numberElements(b, *pool, inputShape);
-    if (!all)
-      return;
-    // Zeros around them: no element there is the largest.
-    Value around = *all;
-    for (size_t d = 0; d < pool->extents.size(); ++d) {
-      ResampleTable table;
-      table.axis = int64_t(d) + 1;
-      const int64_t after = std::max<int64_t>(pool->behind(d), 0);
-      table.indices.append(size_t(pool->window.low[d]), -1);
-      for (int64_t i = 0; i < pool->extents[d]; ++i)
-        table.indices.push_back(i);
-      table.indices.append(size_t(after), -1);
-      around = b.make<ResampleOp>(around, llvm::ArrayRef(table));
-    }
-    forSlices(b, *pool, around,
-              [&](Value slice, llvm::ArrayRef<int64_t>) { numbers.push_back(slice); });
+  Value padded = surround(b, *pool, pool->x, lowest), best;
+  if (!b.isWanted(1)) {
+    best =
+        combineWindows(b, *pool, padded, [&](Value a, Value c) { return b.make<MaximumOp>(a, c); });
+    return best ? finish(best) : void();
   }
-  for (const auto &[i, slice] : llvm::enumerate(slices)) {
-    if (!best) {
-      best = slice;
-      bestNumber = numbers.empty() ? Value() : numbers[i];
-      continue;
-    }
-    if (!numbers.empty())
-      bestNumber = b.makeSelect(ComparePredicate::GT, slice, best, numbers[i], bestNumber);
-    best = b.make<MaximumOp>(best, slice);
+  if (Value numbers = findLargest(b, *pool, padded, inputShape, best)) {
+    finish(best);
+    b.setResult(1, fromChannelsLast(b, numbers), DataType::Int64);
   }
-  finish(best);
-  if (bestNumber)
-    b.setResult(1, fromChannelsLast(b, bestNumber), DataType::Int64);
 }
 
 /// (sum of |x|^p)^(1/p)
@@ -272,11 +303,9 @@ void normPool(B &b) {
   if (!pool)
     return;
   const double power = readPower(b);
-  Value wide = b.make<AbsOp>(b.makeCastLike(pool->x, pool->x, /*wide=*/true)), sum;
-  if (!forSlices(b, *pool, surround(b, *pool, raise(b, wide, power), 0.0),
-                 [&](Value slice, llvm::ArrayRef<int64_t>) {
-                   sum = sum ? b.make<AddOp>(sum, slice) : slice;
-                 }))
+  Value wide = b.make<AbsOp>(b.makeCastLike(pool->x, pool->x, /*wide=*/true));
+  Value sum = sumWindows(b, *pool, surround(b, *pool, raise(b, wide, power), 0.0));
+  if (!sum)
     return;
   b.setResult(0, fromChannelsLast(b, b.makeCastLike(lower(b, sum, power), pool->x)));
 }

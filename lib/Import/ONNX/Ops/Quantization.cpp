@@ -211,8 +211,10 @@ Value alongRows(B &b, Value zeroPoint) {
 }
 
 /// (lhs - its zero points) (rhs - its zero points) in i32, as NumPy's matmul multiplies; the sums
-/// of products are exact, and zero points are taken off behind them. Null after an error.
-Value multiply(B &b, unsigned lhsInput, unsigned lhsZero, unsigned rhsInput, unsigned rhsZero) {
+/// of products are exact, and zero points are taken off behind them. `isTransposed`: rhs is a
+/// matrix [columns, depth]. Null after an error.
+Value multiply(B &b, unsigned lhsInput, unsigned lhsZero, unsigned rhsInput, unsigned rhsZero,
+               bool isTransposed = false) {
   std::optional<Factor> lhs = readFactor(b, lhsInput, lhsZero),
                         rhs = lhs ? readFactor(b, rhsInput, rhsZero) : std::nullopt;
   if (!rhs)
@@ -227,13 +229,13 @@ Value multiply(B &b, unsigned lhsInput, unsigned lhsZero, unsigned rhsInput, uns
   if (b.rankOf(rhs->value) > 2 && !shareBatch(b, lhs->value, rhs->value))
     return {};
   const int64_t rank = b.rankOf(lhs->value), depth = b.shapeOf(lhs->value).back();
-  const int64_t rhsRank = b.rankOf(rhs->value);
-  if (depth != b.shapeOf(rhs->value)[size_t(rhsRank - 2)])
+  const int64_t rhsRank = b.rankOf(rhs->value), rhsAxis = rhsRank - (isTransposed ? 1 : 2);
+  if (depth != b.shapeOf(rhs->value)[size_t(rhsAxis)] || (isTransposed && rhsRank != 2))
     return b.error("the shapes " + printShape(b.shapeOf(lhs->value)) + " and " +
                    printShape(b.shapeOf(rhs->value)) + " do not fit a product");
   const auto batch = rhsRank > 2 ? llvm::to_vector(llvm::seq<int64_t>(0, rank - 2)) : Extents();
-  Value y = b.make<ContractOp>(lhs->value, rhs->value, batch, batch, Extents{rank - 1},
-                               Extents{rhsRank - 2});
+  Value y =
+      b.make<ContractOp>(lhs->value, rhs->value, batch, batch, Extents{rank - 1}, Extents{rhsAxis});
   const mlir::Type i32 = b.builder.getI32Type();
   const auto sums = [&](Value factor, int64_t axis) {
     return b.makeReduce(ReduceKind::Sum, castTo(b, factor, i32), {axis}, /*keepDims=*/true);
@@ -242,7 +244,10 @@ Value multiply(B &b, unsigned lhsInput, unsigned lhsZero, unsigned rhsInput, uns
     y = b.make<SubtractOp>(y, b.make<MultiplyOp>(sums(lhs->value, rank - 1), rhs->zeroPoint));
   if (lhs->zeroPoint) {
     Value column = alongRows(b, lhs->zeroPoint);
-    y = b.make<SubtractOp>(y, b.make<MultiplyOp>(sums(rhs->value, rhsRank - 2), column));
+    Value ofColumns = sums(rhs->value, rhsAxis);
+    if (isTransposed)
+      ofColumns = b.makeReshape(ofColumns, {1, b.shapeOf(ofColumns).front()});
+    y = b.make<SubtractOp>(y, b.make<MultiplyOp>(ofColumns, column));
     if (rhs->zeroPoint)
       y = b.make<AddOp>(y, b.make<MultiplyOp>(b.make<MultiplyOp>(column, rhs->zeroPoint),
                                               b.makeInteger(i32, depth)));
@@ -289,9 +294,37 @@ void qLinearMatMul(B &b) {
   b.setResult(0, saturate(b, y, zeroPoint, type), type);
 }
 
+/// onnxruntime's product with a bias of int32; without a scale of the result it is dequantized.
+void qGemm(B &b) {
+  const DataType type = b.getType(8);
+  const bool isQuantized = b.has(7);
+  if (b.attributes.getFlag("transA") || b.attributes.getNumber("alpha", 1.0) != 1.0 ||
+      (isQuantized && !rangeOf(type)))
+    return (void)b.error("'transA', an 'alpha' and results of other than 8 bits are not supported");
+  b.setComputeType(DataType::Float);
+  Value sums = multiply(b, 0, 2, 3, 5, b.attributes.getFlag("transB"));
+  if (sums && b.has(6)) {
+    Value bias = b.get(6);
+    sums = bias ? b.make<AddOp>(sums, castTo(b, bias, elementTypeOf(sums))) : Value();
+  }
+  Value ofLhs = sums ? scaleOf(b, 1, true) : Value(), ofRhs = sums ? scaleOf(b, 4, false) : Value();
+  if (!ofLhs || !ofRhs)
+    return;
+  Value factor = b.make<MultiplyOp>(ofLhs, ofRhs), numbers = b.makeCastToFloat(sums);
+  if (!isQuantized)
+    return b.setResult(0, b.make<MultiplyOp>(numbers, factor), DataType::Float);
+  Value ofResult = scaleOf(b, 7, false), zeroPoint = ofResult ? b.get(8) : Value();
+  if (zeroPoint)
+    b.setResult(0,
+                saturate(b, b.make<MultiplyOp>(numbers, b.make<DivideOp>(factor, ofResult)),
+                         b.makeReshape(zeroPoint, {}), type),
+                type);
+}
+
 constexpr OpEntry kTable[] = {
     {"DequantizeLinear", 10, dequantizeLinear},
     {"MatMulInteger", 10, matMulInteger},
+    {"QGemm", 1, qGemm, nullptr, false, "com.microsoft"},
     {"QLinearMatMul", 10, qLinearMatMul},
     {"QuantizeLinear", 10, quantizeLinear},
 };

@@ -102,7 +102,9 @@ void qLinearConv(B &b) {
     Value bias = b.get(8);
     if (!bias)
       return;
-    sums = b.make<AddOp>(sums, b.makeCastToFloat(bias));
+    // Their sum may have more digits than a float.
+    Value whole = castTo(b, sums, b.builder.getI32Type());
+    sums = b.makeCastToFloat(b.make<AddOp>(whole, bias));
   }
   Value factor = b.make<DivideOp>(b.make<MultiplyOp>(ofInput, ofWeights), ofResult);
   Value y = saturate(b, b.make<MultiplyOp>(sums, factor), b.makeReshape(zero, {}), type);

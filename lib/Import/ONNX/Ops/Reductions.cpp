@@ -6,6 +6,7 @@
 #include "lib/Import/ONNX/Ops/Arithmetic.h"
 #include "lib/Import/ONNX/Ops/Axes.h"
 #include "lib/Import/ONNX/Ops/Broadcasts.h"
+#include "lib/Import/ONNX/Ops/LastAxis.h"
 
 namespace mpc::onnx {
 namespace {
@@ -263,8 +264,39 @@ Value sumAlong(B &b, Value x, int64_t axis) {
   return moves ? b.make<TransposeOp>(sums, back) : sums;
 }
 
+/// Element i is the product of those up to it: each step doubles how many factors it has.
+Value multiplyAlong(B &b, Value x, int64_t axis) {
+  const int64_t rank = b.rankOf(x), extent = b.shapeOf(x)[size_t(axis)];
+  if (mlir::ShapedType::isDynamic(extent))
+    return b.error("the axis is the open batch; say the batch: --batch=N");
+  const bool isReverse = b.attributes.getFlag("reverse");
+  const LastAxis last(axis, rank);
+  Value y = last.move(b, b.isFloat(x) ? b.makeCastLike(x, x, /*wide=*/true) : x);
+  const auto behindOnes = [&](Value factors, int64_t count) {
+    llvm::SmallVector<int64_t> shape(b.shapeOf(factors));
+    shape.back() = std::min(count, extent);
+    Value ones = broadcastTo(b, b.makeScalar(elementTypeOf(factors), 1), shape);
+    if (!ones || count >= extent)
+      return ones;
+    Value rest = b.make<SliceOp>(factors, rank - 1, int64_t(0), extent - count);
+    return b.make<ConcatenateOp>(mlir::ValueRange{ones, rest}, rank - 1);
+  };
+  if (isReverse)
+    y = reverse(b, y, rank - 1);
+  if (b.attributes.getFlag("exclusive"))
+    y = behindOnes(y, 1);
+  for (int64_t count = 1; y && count < extent; count *= 2) {
+    Value before = behindOnes(y, count);
+    y = before ? b.make<MultiplyOp>(y, before) : Value();
+  }
+  if (!y)
+    return {};
+  y = last.restore(b, isReverse ? reverse(b, y, rank - 1) : y);
+  return b.isFloat(x) ? b.makeCastLike(y, x) : y;
+}
+
 /// Along an axis that an input names; of one that is no constant all are computed.
-void cumulativeSum(B &b) {
+template <Value (*along)(B &, Value, int64_t)> void cumulate(B &b) {
   Value x = b.get(0);
   if (!x || !b.has(1))
     return;
@@ -274,7 +306,7 @@ void cumulativeSum(B &b) {
     if (!given || given->size() != 1)
       return;
     if (std::optional<int64_t> axis = b.resolveAxis(given->front(), rank))
-      b.setResult(0, sumAlong(b, x, *axis));
+      b.setResult(0, along(b, x, *axis));
     return;
   }
   Value chosen = b.get(1), result;
@@ -283,7 +315,7 @@ void cumulativeSum(B &b) {
     return (void)b.error("the axis must be one integer");
   chosen = b.makeReshape(chosen, {});
   for (int64_t axis = rank - 1; axis >= 0; --axis) {
-    Value sums = sumAlong(b, x, axis);
+    Value sums = along(b, x, axis);
     if (!sums)
       return;
     Value isThis =
@@ -297,7 +329,8 @@ void cumulativeSum(B &b) {
 constexpr OpEntry kTable[] = {
     {"ArgMax", 1, argument<false>},
     {"ArgMin", 1, argument<true>},
-    {"CumSum", 11, cumulativeSum},
+    {"CumProd", 26, cumulate<multiplyAlong>},
+    {"CumSum", 11, cumulate<sumAlong>},
     {"ReduceL1", 1, reduce<sumOfSizes, sumOfSizes>},
     {"ReduceL2", 1, reduce<norm, normOfIntegers>},
     {"ReduceLogSum", 1, reduce<logarithm>},

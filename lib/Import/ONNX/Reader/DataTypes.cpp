@@ -38,3 +38,34 @@ std::optional<uint64_t> mpc::onnx::packedBytes(DataType type, uint64_t elements)
     return std::nullopt;
   return (bits + 7) / 8;
 }
+
+std::optional<mpc_rt_dtype_t> mpc::onnx::storedType(DataType type) {
+  switch (type) {
+  case DataType::Float:
+    return MPC_RT_FLOAT32;
+  case DataType::BFloat16:
+    return MPC_RT_BFLOAT16;
+  case DataType::Float16:
+    return MPC_RT_FLOAT16;
+  case DataType::Double:
+    return MPC_RT_FLOAT64;
+  case DataType::Int8:
+    return MPC_RT_INT8;
+  case DataType::UInt8:
+    return MPC_RT_UINT8;
+  case DataType::Int16:
+    return MPC_RT_INT16;
+  case DataType::UInt16:
+    return MPC_RT_UINT16;
+  case DataType::Int32:
+    return MPC_RT_INT32;
+  case DataType::UInt32:
+    return MPC_RT_UINT32;
+  case DataType::Int64:
+    return MPC_RT_INT64;
+  case DataType::UInt64:
+    return MPC_RT_UINT64;
+  default:
+    return std::nullopt;
+  }
+}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// onnxruntime's own operations on quantized tensors, with its formulas: where a number is in the
+// middle between two integers, another order of the same factors is another integer.
+#include "lib/Import/Common/Shape.h"
+#include "lib/Import/ONNX/NodeBuilder.h"
+#include "lib/Import/ONNX/OpTable.h"
+#include "lib/Import/ONNX/Ops/Quantization.h"
+
+namespace mpc::onnx {
+namespace {
+
+using mlir::Value;
+using B = NodeBuilder;
+using Extents = llvm::SmallVector<int64_t>;
+
+Value castTo(B &b, Value x, mlir::Type element) {
+  return elementTypeOf(x) == element
+             ? x
+             : b.make<CastOp>(mlir::RankedTensorType::get(b.shapeOf(x), element), x);
+}
+
+/// Input `i`, one number; as a float. Null after an error.
+Value readNumber(B &b, unsigned i) {
+  Value x = b.get(i);
+  if (!x || tensorTypeOf(x).getNumElements() != 1)
+    return x ? b.error("input " + llvm::Twine(i) + " is not one number") : x;
+  x = b.makeReshape(x, {});
+  return b.isFloat(x) ? b.makeCastLike(x, x, /*wide=*/true) : b.makeCastToFloat(x);
+}
+
+/// Input `i` of 8 bits as floating numbers, not yet scaled.
+Value readIntegers(B &b, unsigned i) {
+  if (!rangeOf(b.getType(i)))
+    return b.error("input " + llvm::Twine(i) + " is of " + spell(b.getType(i)) +
+                   "; expected integers of 8 bits");
+  Value x = b.get(i);
+  return x ? b.makeCastToFloat(x) : x;
+}
+
+/// Operands A, their scales and zero points in the order of onnxruntime's binary operations.
+struct Operands {
+  Value a, scaleA, zeroA, b, scaleB, zeroB, scale, zero;
+};
+
+std::optional<Operands> readOperands(B &b) {
+  Operands operands;
+  Value *all[] = {&operands.a,      &operands.scaleA, &operands.zeroA, &operands.b,
+                  &operands.scaleB, &operands.zeroB,  &operands.scale, &operands.zero};
+  b.setComputeType(DataType::Float);
+  for (unsigned i = 0; i < std::size(all); ++i) {
+    const bool isTensor = i == 0 || i == 3, isZero = i == 2 || i == 5 || i == 7;
+    *all[i] = isTensor              ? readIntegers(b, i)
+              : isZero && !b.has(i) ? b.makeConstant(0.0)
+                                    : readNumber(b, i);
+    if (!*all[i])
+      return std::nullopt;
+  }
+  if (!b.checkBroadcast({operands.a, operands.b}))
+    return std::nullopt;
+  return operands;
+}
+
+void add(B &b) {
+  auto x = readOperands(b);
+  if (!x)
+    return;
+  Value ratioA = b.make<DivideOp>(x->scaleA, x->scale),
+        ratioB = b.make<DivideOp>(x->scaleB, x->scale);
+  Value zeros =
+      b.make<AddOp>(b.make<MultiplyOp>(ratioA, x->zeroA), b.make<MultiplyOp>(ratioB, x->zeroB));
+  Value fixed = b.make<SubtractOp>(x->zero, zeros);
+  Value sum = b.make<AddOp>(fixed, b.make<MultiplyOp>(x->a, ratioA));
+  sum = b.make<AddOp>(sum, b.make<MultiplyOp>(x->b, ratioB));
+  b.setResult(0, saturate(b, sum, Value(), b.getType(0)), b.getType(0));
+}
+
+void multiply(B &b) {
+  auto x = readOperands(b);
+  if (!x)
+    return;
+  Value product =
+      b.make<MultiplyOp>(b.make<SubtractOp>(x->a, x->zeroA), b.make<SubtractOp>(x->b, x->zeroB));
+  Value factor = b.make<DivideOp>(b.make<MultiplyOp>(x->scaleA, x->scaleB), x->scale);
+  product = b.make<MultiplyOp>(product, factor);
+  b.setResult(0, saturate(b, product, x->zero, b.getType(0)), b.getType(0));
+}
+
+/// Exact sums, scaled once.
+void globalAveragePool(B &b) {
+  b.setComputeType(DataType::Float);
+  if (b.attributes.getFlag("channels_last"))
+    return (void)b.error("with channels last is not supported");
+  Value x = readIntegers(b, 0);
+  Value scaleX = x ? readNumber(b, 1) : x, zeroX = scaleX ? readNumber(b, 2) : scaleX;
+  Value scaleY = zeroX ? readNumber(b, 3) : zeroX, zeroY = scaleY ? readNumber(b, 4) : scaleY;
+  if (!zeroY)
+    return;
+  int64_t count = 1;
+  Extents axes;
+  for (int64_t axis = 2; axis < b.rankOf(x); ++axis) {
+    axes.push_back(axis);
+    count *= b.shapeOf(x)[size_t(axis)];
+  }
+  if (axes.empty())
+    return (void)b.error("takes [batch, channels, spatial...], not " + printShape(b.shapeOf(x)));
+  const mlir::Type i32 = b.builder.getI32Type();
+  Value differences = castTo(b, b.make<SubtractOp>(x, zeroX), i32);
+  Value sums = b.makeCastToFloat(b.makeReduce(ReduceKind::Sum, differences, axes, true));
+  Value factor =
+      b.make<DivideOp>(scaleX, b.make<MultiplyOp>(scaleY, b.makeConstant(double(count))));
+  b.setResult(0, saturate(b, b.make<MultiplyOp>(sums, factor), zeroY, b.getType(0)), b.getType(0));
+}
+
+/// A product with a matrix of 4 bits in blocks, [columns, blocks, bytes], the lower half of a byte
+/// first; scales are one for each block, zero points 8 or packed in the same way.
+void multiplyBlocks(B &b) {
+  const int64_t depth = b.attributes.getInteger("K", 0), columns = b.attributes.getInteger("N", 0),
+                block = b.attributes.getInteger("block_size", 0);
+  b.attributes.ignore("accuracy_level"); // of onnxruntime's activations
+  Value x = b.get(0), packed = b.get(1), scales = b.get(2);
+  if (!x || !packed || !scales)
+    return;
+  if (b.attributes.getInteger("bits", 4) != 4 || block < 16 || block % 2 || depth < 1 ||
+      columns < 1 || b.has(4) || b.getType(1) != DataType::UInt8 || b.rankOf(x) < 1 ||
+      b.shapeOf(x).back() != depth)
+    return (void)b.error("takes weights of 4 bits in blocks of 16 or more, in their own order");
+  const int64_t blocks = (depth + block - 1) / block;
+  const mlir::Type i32 = b.builder.getI32Type();
+  if (tensorTypeOf(packed).getNumElements() != columns * blocks * block / 2 ||
+      tensorTypeOf(scales).getNumElements() != columns * blocks)
+    return (void)b.error("weights or scales do not have the shape that the attributes say");
+  const auto unpack = [&](Value bytes, int64_t count) { // [columns, count bytes] to twice as many
+    Value wide = castTo(b, b.makeReshape(bytes, {columns, count, 1}), i32);
+    Value low = b.make<IntegerOp>(IntegerKind::And, wide, b.makeInteger(i32, 15));
+    Value high = b.make<IntegerOp>(IntegerKind::FloorDivide, wide, b.makeInteger(i32, 16));
+    return b.makeReshape(b.make<ConcatenateOp>(mlir::ValueRange{low, high}, int64_t(2)),
+                         {columns, 2 * count});
+  };
+  Value integers = b.makeReshape(unpack(packed, blocks * block / 2), {columns, blocks, block});
+  Value zero = b.makeInteger(i32, 8);
+  if (b.has(3)) {
+    Value zeros = b.get(3);
+    const int64_t bytes = (blocks + 1) / 2;
+    if (!zeros)
+      return;
+    if (b.getType(3) != DataType::UInt8 || tensorTypeOf(zeros).getNumElements() != columns * bytes)
+      return (void)b.error("zero points are bytes of two");
+    Value all = unpack(zeros, bytes);
+    if (2 * bytes != blocks)
+      all = b.make<SliceOp>(all, int64_t(1), int64_t(0), blocks);
+    zero = b.makeReshape(all, {columns, blocks, 1});
+  }
+  Value numbers = b.makeCastToFloat(b.make<SubtractOp>(integers, zero));
+  Value weights = b.make<MultiplyOp>(numbers, b.makeReshape(scales, {columns, blocks, 1}));
+  weights = b.makeReshape(weights, {columns, blocks * block});
+  if (blocks * block != depth)
+    weights = b.make<SliceOp>(weights, int64_t(1), int64_t(0), depth);
+  Value y = b.make<ContractOp>(x, weights, Extents{b.rankOf(x) - 1}, Extents{1});
+  if (b.has(5)) {
+    Value bias = b.get(5);
+    y = bias ? b.make<AddOp>(y, bias) : y;
+  }
+  b.setResult(0, y, b.getType(0));
+}
+
+constexpr OpEntry kTable[] = {
+    {"MatMulNBits", 1, multiplyBlocks, nullptr, false, "com.microsoft"},
+    {"QLinearAdd", 1, add, nullptr, false, "com.microsoft"},
+    {"QLinearGlobalAveragePool", 1, globalAveragePool, nullptr, false, "com.microsoft"},
+    {"QLinearMul", 1, multiply, nullptr, false, "com.microsoft"},
+};
+
+} // namespace
+
+llvm::ArrayRef<OpEntry> getQuantizedArithmeticOps() { return kTable; }
+
+} // namespace mpc::onnx

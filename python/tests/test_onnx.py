@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""ONNX models by `mpc.compile`, with neither onnx nor onnxruntime. Needs protoc, which makes the file of a text."""
+
+import pathlib
+import re
+import subprocess
+import tempfile
+import unittest
+
+import numpy as np
+
+import mpc
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+TEXT = ROOT / "test" / "Driver" / "Inputs" / "perceptron.txtpb"
+X = np.random.default_rng(1).normal(size=(64, 3)).astype(np.float32)
+Y = np.stack([X.sum(1), X[:, 0] - X[:, 1]], 1)
+
+
+def weights():
+    for row in re.findall(r"initializer \{(.*)\}", TEXT.read_text(encoding="utf-8")):
+        shape = [int(each) for each in re.findall(r"dims: (\d+)", row)]
+        yield np.array(re.findall(r"float_data: (\S+)", row), np.float32).reshape(shape)
+
+
+class Onnx(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.temporary = tempfile.TemporaryDirectory()
+        cls.folder = pathlib.Path(cls.temporary.name)
+        cls.path = cls.folder / "perceptron.onnx"
+        schema = ROOT / "lib" / "Import" / "ONNX" / "Reader" / "Onnx.proto"
+        with open(TEXT, "rb") as text, open(cls.path, "wb") as file:
+            subprocess.run(["protoc", f"--proto_path={ROOT}", "--encode=mpc.onnx.file.ModelProto", str(schema)], stdin=text, stdout=file, check=True)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.temporary.cleanup()
+
+    def test_predicts_as_the_file_says(self):
+        model = mpc.compile(str(self.path))
+        w1, b1, w2, b2 = weights()
+        np.testing.assert_allclose(model(X), np.maximum(X @ w1 + b1, 0) @ w2 + b2, rtol=1e-5, atol=1e-6)
+
+    def test_policies_take_node_names(self):
+        model = mpc.compile(self.path, {"default_policy": "float32", "policy_map": {"fc.": "mixed_bfloat16"}})
+        exact = mpc.compile(self.path)
+        error = np.abs(model(X) - exact(X)).max()
+        self.assertGreater(error, 0)
+        self.assertLess(error, 0.05)
+
+    def test_trains_and_saves_as_onnx(self):
+        model = mpc.compile(self.path, loss="mean_squared_error", optimizer="adam", learning_rate=0.02, options=["--frozen=fc1.*"])
+        first = {variable.path: np.array(variable) for variable in model.weights}
+        history = model.fit(X, Y, epochs=20, batch_size=16, verbose=0)
+        self.assertLess(history.history["loss"][-1], 0.5 * history.history["loss"][0])
+        for variable in model.weights:
+            same = np.array_equal(np.array(variable), first[variable.path])
+            self.assertEqual(same, variable.path.startswith("fc1"), variable.path)
+        trained = self.folder / "trained.onnx"
+        model.save(trained)
+        np.testing.assert_array_equal(mpc.compile(trained)(X), model(X))
+        with self.assertRaises(mpc.InvalidArgumentError):
+            model.save_weights(trained)
+
+    def test_weights_come_back(self):
+        model = mpc.compile(self.path, loss="mean_squared_error", optimizer="sgd")
+        before = model(X)
+        model.save(self.folder / "weights.npz")
+        model.fit(X, Y, epochs=1, verbose=0)
+        self.assertFalse(np.array_equal(model(X), before))
+        model.load(self.folder / "weights.npz")
+        np.testing.assert_array_equal(model(X), before)
+
+    def test_says_what_is_wrong(self):
+        damaged = self.folder / "damaged.onnx"
+        damaged.write_bytes(self.path.read_bytes()[:-20])
+        with self.assertRaisesRegex(mpc.CompileError, "damaged.onnx"):
+            mpc.compile(damaged)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Records how PyTorch trains the modules of modules.py: record.py [CASE...] --out FOLDER
+
+Writes for each case the graph that torch.onnx.export makes, without the values of its parameters, and NAME.json: losses
+of twenty steps by each optimizer, and elements of the gradients. Needs torch, onnx, onnxscript and onnxruntime of
+PyPI (README.md). `run.py` reads what pack.sh makes of the folder.
+"""
+
+import argparse
+import json
+import os
+
+import draws
+import modules
+import numpy as np
+import onnx
+import onnxruntime
+import torch
+import torch.nn.functional as F
+
+STEPS = 20
+# Keras adds epsilon to another root than PyTorch; with one as small as this that makes no difference.
+EPSILON = 1e-12
+OPTIMIZERS = {
+    "sgd": (lambda p: torch.optim.SGD(p, lr=0.02, momentum=0.9), {"class_name": "SGD", "config": {"learning_rate": 0.02, "momentum": 0.9}}),
+    "adam": (lambda p: torch.optim.Adam(p, lr=0.002, eps=EPSILON), {"class_name": "Adam", "config": {"learning_rate": 0.002, "epsilon": EPSILON}}),
+    "adamw": (lambda p: torch.optim.AdamW(p, lr=0.002, eps=EPSILON, weight_decay=0.05),
+              {"class_name": "AdamW", "config": {"learning_rate": 0.002, "epsilon": EPSILON, "weight_decay": 0.05}}),
+}  # fmt: skip
+
+
+def make(case):
+    """The module with its first parameters."""
+    torch.manual_seed(0)
+    module = modules.CASES[case][0]()
+    with torch.no_grad():
+        for name, value in module.named_parameters():
+            value.copy_(torch.from_numpy(draws.parameter(case, name, list(value.shape))))
+    return module
+
+
+def loss_of(kind, outputs, target):
+    if kind == "classes":
+        return F.cross_entropy(outputs.reshape(-1, outputs.shape[-1]), target.reshape(-1))
+    return F.binary_cross_entropy_with_logits(outputs, target) if kind == "bits" else F.mse_loss(outputs, target)
+
+
+def rows(arrays, step):
+    places = [(step * draws.BATCH + i) % draws.ROWS for i in range(draws.BATCH)]
+    return [torch.from_numpy(array[places]) for array in arrays]
+
+
+def train(case, optimizer, arrays, target, narrow):
+    module = make(case).train()
+    update = OPTIMIZERS[optimizer][0](module.parameters())
+    losses = []
+    for step in range(STEPS):
+        update.zero_grad()
+        *inputs, wanted = rows([*arrays, target], step)
+        # oneDNN trains no LSTM in bfloat16.
+        with torch.autocast("cpu", torch.bfloat16, enabled=narrow), torch.backends.mkldnn.flags(enabled=not narrow):
+            outputs = module(*inputs)
+        loss = loss_of(modules.CASES[case][2][0], outputs.float(), wanted)
+        loss.backward()
+        update.step()
+        losses.append(loss.item())
+    return losses
+
+
+def differentiate(case, arrays, target):
+    """Of the first batch, in float64: the loss, and of each parameter its gradient's largest element and some others."""
+    module = make(case).double().train()
+    *inputs, wanted = rows([*arrays, target], 0)
+    wide = [each.double() if each.is_floating_point() else each for each in [*inputs, wanted]]
+    loss = loss_of(modules.CASES[case][2][0], module(*wide[:-1]), wide[-1])
+    loss.backward()
+    gradients = {}
+    for name, value in module.named_parameters():
+        flat = value.grad.numpy().reshape(-1)
+        gradients[name] = {"largest": float(np.abs(flat).max()), "elements": [float(f"{each:.9g}") for each in flat[draws.sample(name, flat.size)]]}
+    return {"loss": loss.item(), "gradients": gradients}
+
+
+def export(case, arrays, path):
+    """The graph in inference form, as people export it. Parameters keep the module's names."""
+    module = make(case).eval()
+    example = tuple(rows(arrays, 0))
+    program = torch.onnx.export(module, example, dynamo=True, optimize=False, input_names=list(modules.CASES[case][1]), output_names=["y"], verbose=False)
+    model = program.model_proto
+    onnx.checker.check_model(model, full_check=True)
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    got = session.run(None, dict(zip(modules.CASES[case][1], (each.numpy() for each in example))))[0]
+    with torch.no_grad():
+        np.testing.assert_allclose(got, module(*example).numpy(), rtol=1e-4, atol=1e-5)
+    parameters = {name for name, _ in module.named_parameters()}
+    missing = parameters - {tensor.name for tensor in model.graph.initializer}
+    if missing:
+        raise SystemExit(f"error: {case}: the exported graph has no initializers {sorted(missing)}")
+    for tensor in model.graph.initializer:
+        if tensor.name in parameters:
+            tensor.ClearField("raw_data")
+    for node in model.graph.node:
+        node.ClearField("metadata_props")
+        node.ClearField("doc_string")
+    for value in [*model.graph.input, *model.graph.output, *model.graph.value_info, *model.graph.initializer]:
+        value.ClearField("metadata_props")
+    with open(path, "wb") as file:
+        file.write(model.SerializeToString())
+    return sorted(parameters)
+
+
+def record(case, folder):
+    _, described, (kind, shape, count) = modules.CASES[case]
+    arrays = list(draws.inputs(case, described).values())
+    target = draws.target(case, kind, shape, count)
+    parameters = export(case, arrays, os.path.join(folder, case + ".onnx"))
+    recorded = {
+        "inputs": described,
+        "target": {"kind": kind, "shape": shape, "count": count},
+        "parameters": parameters,
+        "first": differentiate(case, arrays, target),
+        "optimizers": {name: {"object": config, "losses": train(case, name, arrays, target, False),
+                              "bfloat16": train(case, name, arrays, target, True)} for name, (_, config) in OPTIMIZERS.items()},
+    }  # fmt: skip
+    with open(os.path.join(folder, case + ".json"), "w", encoding="utf-8") as file:
+        json.dump(recorded, file, indent=1)
+        file.write("\n")
+    print(case, {name: [round(each["losses"][i], 4) for i in (0, -1)] for name, each in recorded["optimizers"].items()})
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("cases", nargs="*")
+    parser.add_argument("--out", required=True)
+    arguments = parser.parse_args()
+    os.makedirs(arguments.out, exist_ok=True)
+    torch.set_num_threads(1)
+    for case in arguments.cases or modules.CASES:
+        record(case, arguments.out)
+
+
+if __name__ == "__main__":
+    main()
