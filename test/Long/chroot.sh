@@ -11,6 +11,7 @@
 bare_root() {
   local suite=$1 include cache made
   [ "$(id -u)" = 0 ] || { echo "$program: error: needs root for chroot; run it as root" >&2; exit 2; }
+  command -v debootstrap >/dev/null || { echo "$program: error: debootstrap is missing; scripts/install-packages long installs it" >&2; exit 2; }
   root="${MPC_BARE_FOLDER:-$(mktemp -d)}"
   [ -z "${MPC_BARE_FOLDER:-}" ] || root="$root/$suite"
   mkdir -p "$root"
