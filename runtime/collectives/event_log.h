@@ -5,6 +5,7 @@
 #ifndef MPC_RUNTIME_COLLECTIVES_EVENT_LOG_H
 #define MPC_RUNTIME_COLLECTIVES_EVENT_LOG_H
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <mutex>
@@ -33,7 +34,7 @@ private:
     int64_t begin, end;
     uint64_t bytes;
   };
-  bool isOpened = false;
+  std::atomic<bool> isOpened{false};
   mutable std::mutex mutex;
   std::vector<Event> events;
 };

@@ -231,8 +231,10 @@ private:
       callbacks_.push_back(std::make_unique<training::ScaleWatch>(
           optimizer_, warn, [this](const training::StepResult &step) { return diagnose(step); }));
     if (!options_.numerics.empty()) {
+      // Each rank reports its own rows.
+      const std::string own = job_.isFirst() ? "" : "/rank-" + std::to_string(job_.rank());
       Result<std::unique_ptr<reports::StepReports>> reports = reports::StepReports::open(
-          session_, data_.train, options_.numerics, options_.numericsEvery);
+          session_, data_.train, options_.numerics + own, options_.numericsEvery);
       if (!reports)
         return reports.failure();
       callbacks_.push_back(std::move(*reports));
@@ -390,10 +392,10 @@ int trainOnRank(TrainOptions &options, training::RankJob &job, Console &console)
   Result<std::unique_ptr<Session>> session = Session::open(options.session);
   Status opened =
       session ? job.join(**session, options.deterministicRanks) : Status(session.failure());
-  const bool isShared = job.size() > 1 || options.deterministicRanks;
-  if (opened && isShared && !options.numerics.empty())
-    opened = Failure("--numerics: reports what one rank computes in one part; start one, without "
-                     "--deterministic-ranks");
+  if (opened && options.deterministicRanks && !options.numerics.empty())
+    opened =
+        Failure("--numerics: reports what ranks compute, not the parts of --deterministic-ranks; "
+                "leave one of the two out");
   Status told;
   if (!job.agree(opened, told))
     return console.fail(told.failure());

@@ -2,6 +2,7 @@
 #include "reports/step_reports.h"
 #include "data/atomic_file.h"
 #include "reports/value_report.h"
+#include "training/rank_job.h"
 
 #include <cstdio>
 #include <filesystem>
@@ -24,7 +25,7 @@ Result<std::unique_ptr<StepReports>> StepReports::open(training::Session &sessio
     return Failure(folder + ": cannot be made: " + problem.message() +
                    "; expected a folder for reports");
   return std::unique_ptr<StepReports>(
-      new StepReports(std::move(*model), data, std::move(folder), every));
+      new StepReports(std::move(*model), session.place(), data, std::move(folder), every));
 }
 
 Status StepReports::stepBegin(int64_t step, const std::vector<int64_t> &rows) {
@@ -35,9 +36,9 @@ Status StepReports::stepBegin(int64_t step, const std::vector<int64_t> &rows) {
     return status;
   char name[32];
   std::snprintf(name, sizeof name, "step-%012lld.json", static_cast<long long>(step));
+  const size_t own = training::rowsOfRank(rows, place_.rank, place_.ranks).size();
   return data::writeFileAtomically(
-      folder_ + "/" + name,
-      writeReport(model_->values(), /*steps=*/1, static_cast<int64_t>(rows.size())));
+      folder_ + "/" + name, writeReport(model_->values(), /*steps=*/1, static_cast<int64_t>(own)));
 }
 
 } // namespace mpc::reports

@@ -16,10 +16,12 @@ public:
   data::Status stepBegin(int64_t step, const std::vector<int64_t> &rows) override;
 
 private:
-  StepReports(std::unique_ptr<TracedModel> model, const data::Dataset &data, std::string folder,
-              int64_t every)
-      : model_(std::move(model)), data_(data), folder_(std::move(folder)), every_(every) {}
+  StepReports(std::unique_ptr<TracedModel> model, training::RankPlace place,
+              const data::Dataset &data, std::string folder, int64_t every)
+      : model_(std::move(model)), place_(place), data_(data), folder_(std::move(folder)),
+        every_(every) {}
   std::unique_ptr<TracedModel> model_;
+  training::RankPlace place_; ///< whose rows of a batch are reported
   const data::Dataset &data_;
   std::string folder_;
   int64_t every_;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "training/rank_job.h"
 
+#include <chrono>
+#include <thread>
+
 namespace mpc::training {
 
 using data::Failure;
@@ -89,7 +92,12 @@ void RankJob::record() { mpc_rt_communicator_record(communicator_); }
 
 std::string RankJob::events() const { return mpc_rt_communicator_events(communicator_); }
 
-void RankJob::end(int code) { mpc_rt_communicator_abort(communicator_, code); }
+void RankJob::end(int code) {
+  // The first rank tells what all have found: its message must not be lost with its process.
+  if (!isFirst())
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+  mpc_rt_communicator_abort(communicator_, code);
+}
 
 std::vector<int64_t> rowsOfRank(const std::vector<int64_t> &rows, unsigned rank, unsigned size) {
   int64_t first = 0, count = 0;

@@ -151,6 +151,18 @@ check("a timeline has steps, messages and waits of both ranks",
       and all(event["dur"] >= 0 and event["ts"] >= 0 for event in timeline if event["ph"] == "X")
       and "% went while this rank computed" in traced.stderr, f"{shown} {traced.stderr}")  # fmt: skip
 
+compile_model("mlp", "--distributed", "--numerics", folder="traced")
+reports = arguments.work / "reports"
+shutil.rmtree(reports, ignore_errors=True)
+observed = run(2, training(arguments.work / "traced", "mlp", out, "--numerics", reports,
+                           "--numerics-every=3"))  # fmt: skip
+written = {path: [json.loads(file.read_text())["rows"] for file in sorted(path.glob("*.json"))]
+           for path in (reports, reports / "rank-1")}  # fmt: skip
+check("each rank reports the values of its rows, and training stays as it is",
+      written == {reports: [12] * 3, reports / "rank-1": [12] * 3}
+      and out.read_bytes() == (arguments.work / "mlp-2.safetensors").read_bytes(),
+      f"{written} {observed.stderr}")  # fmt: skip
+
 arrays = dict(numpy.load(arguments.work / "mlp.npz"))
 arrays["x"] = arrays["x"][::-1]
 numpy.savez(arguments.work / "other.npz", **arrays)
