@@ -45,7 +45,7 @@ std::string listSome(ArrayRef<StringRef> paths) {
   return llvm::join(paths.take_front(most), ", ") + (paths.size() > most ? ", …" : "");
 }
 
-/// What the forward pass renews itself is moved by training, not by an optimizer.
+/// The variables that the forward pass renews itself: training moves them, no optimizer.
 llvm::StringSet<> collectRenewed(ModuleOp module) {
   llvm::StringSet<> renewed;
   if (auto forward = module.lookupSymbol<func::FuncOp>("forward"))
@@ -74,7 +74,7 @@ ExitCode mpc::chooseTrainable(ModuleOp module, const CompileOptions &options,
   SmallVector<StringRef> paths;
   for (VariableOp variable : module.getOps<VariableOp>()) {
     const StringRef path = variable.getSymName();
-    // What arrives as the gradient of a scale is its new value: no optimizer has a part in it.
+    // The gradient of a float8 scale is its new value: no optimizer has a part in it.
     if (!mayTrain(variable) || fixed.contains(path) ||
         variable->hasAttr(MpcDialect::kOverwriteAttr))
       continue;

@@ -24,7 +24,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 OPSET, IR = 20, 10
 MOST_ELEMENTS = 4096
-# Of the largest element: sums in other orders, of up to some hundred terms, and functions of them.
+# A share of the largest element: sums in other orders, of up to some hundred terms, and functions of them.
 TOLERANCE = 2e-4
 SECONDS = 120
 Made = collections.namedtuple("Made", "shape dtype exact")

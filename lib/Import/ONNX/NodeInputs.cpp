@@ -63,7 +63,7 @@ llvm::SmallVector<int64_t> NodeInputs::getShape(unsigned i) const {
 }
 
 const Literal *NodeInputs::getLiteral(unsigned i) {
-  // What trains has no value that could be known.
+  // A variable that trains has no value that could be known.
   if (!has(i) ||
       (inputs[i]->variable && importer.forward.parameters->get(*inputs[i]->variable).isChosen))
     return nullptr;

@@ -68,7 +68,7 @@ def train(case, optimizer, arrays, target, narrow):
 
 
 def differentiate(case, arrays, target):
-    """Of the first batch, in float64: the loss, and of each parameter its gradient's largest element and some others."""
+    """The loss of the first batch, in float64, and of each parameter its gradient's largest element and some others."""
     module = make(case).double().train()
     *inputs, wanted = rows([*arrays, target], 0)
     wide = [each.double() if each.is_floating_point() else each for each in [*inputs, wanted]]

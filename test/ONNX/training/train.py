@@ -24,9 +24,9 @@ ARCHIVE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "recorded.tar
 CASES = 22
 # Relative, of the loss of each step in float32.
 LOSS = 1e-4
-# Of a gradient's largest element; and of the largest of all gradients, where one is a sum that cancels to nothing.
+# Shares of a gradient's largest element; and of the largest of all, where one is a sum that cancels to nothing.
 GRADIENT, CANCELLED = 1e-5, 1e-7
-# Of onnxruntime's predictions with trained weights, and absolute.
+# How far onnxruntime's predictions with trained weights may be, relative above 1.
 PREDICTION = 1e-4
 # In mixed_bfloat16: this many times what torch.autocast differs from PyTorch's own float32, and two roundings.
 NOISE, ROUNDINGS = 4, 2**-8
@@ -35,7 +35,7 @@ LOSSES = {
     "bits": {"class_name": "BinaryCrossentropy", "config": {"from_logits": True}},
     "numbers": {"class_name": "MeanSquaredError", "config": {}},
 }
-# What is no product's, convolution's or normalisation's operand trains where one says so.
+# Parameters that are no operand of a product, a convolution or a normalisation train where one says so.
 CHOSEN = {
     "vision_transformer": "token|positions|(patches|block|norm|head)\\..*",
 }
@@ -148,7 +148,7 @@ class Case:
             raise Fault(f"onnxruntime predicts by {error:.2e} otherwise with the trained file; expected {PREDICTION}")
 
     def noise(self, optimizer):
-        """What bfloat16 may differ: PyTorch's own says how much that is."""
+        """How much bfloat16 may differ: PyTorch's own says it."""
         recorded = self.recorded["optimizers"][optimizer]
         wide, narrow = np.array(recorded["losses"]), np.array(recorded["bfloat16"])
         return NOISE * np.max(np.abs(narrow - wide) / np.abs(wide)) + ROUNDINGS

@@ -97,7 +97,7 @@ std::optional<Requantized> findRequantized(GraphIndex &index, const Node &last,
     return std::nullopt;
   parts.push_back(&last);
   llvm::StringRef value = last.inputs[0];
-  // What is below zero saturates to the zero point where that is the least integer.
+  // Numbers below zero saturate to the zero point where that is the least integer.
   if (const Node *relu = index.findMaker(value, "Relu");
       relu && index.findOnlyReader(value) == &last &&
       index.findNumber(last.inputs[2]) == (zero->type == DataType::UInt8 ? 0.0 : -128.0)) {

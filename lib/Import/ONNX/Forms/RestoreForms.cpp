@@ -56,7 +56,7 @@ std::vector<RestoredForm> restoreForms(Graph &graph,
     restored.push_back({path, form.made.front().op + " of " + listNodes(form.parts)});
     index.replace(last, std::move(form.made), form.parts);
   };
-  // What is quantized again goes first: its products are among the others.
+  // Nodes that are quantized again go first: their products are among the others.
   for (auto find : {findLayerNormalization, findRMSNormalization, findGelu, findSwish})
     forNodes(index, [&](const Node &node) { take(node, find(index, node)); });
   for (auto find : {findQuantized, findDequantizedProduct})

@@ -34,7 +34,7 @@ llvm::StringRef reducedLast(const GraphIndex &index, const Node *node) {
   return isLast ? llvm::StringRef(node->inputs[0]) : llvm::StringRef();
 }
 
-/// What a node squares, as a power or as a product with itself; it joins the parts.
+/// The value that a node squares, as a power or as a product with itself; the node joins the parts.
 llvm::StringRef squared(const GraphIndex &index, llvm::StringRef value, Parts &parts) {
   if (const Node *power = index.findMaker(value, "Pow");
       power && power->inputs.size() == 2 && index.isNumber(power->inputs[1], 2)) {

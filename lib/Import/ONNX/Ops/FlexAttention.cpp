@@ -73,7 +73,7 @@ private:
   const std::string path;
 };
 
-/// What the graph makes of the value; the value itself where there is none. Nothing after an error.
+/// The value after the graph; the value itself where there is none. Nothing after an error.
 std::optional<NodeValue> change(GraphImporter &importer, const Graph *graph, const Scope &scope,
                                 const NodeValue &value, llvm::StringRef path) {
   if (!graph)

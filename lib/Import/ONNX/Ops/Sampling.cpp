@@ -43,7 +43,7 @@ public:
                          : scale(b, shift(b, scale(b, shift(b, x, 1.0), extent), -1.0), 0.5);
   }
 
-  /// What lies outside moved inside, as the border says.
+  /// A place outside moved inside, as the border says.
   Value bring(Value x, size_t d) const {
     const int64_t extent = extents[d];
     if (border == Border::Nearest)
