@@ -32,7 +32,7 @@ TEST(JsonScanner, StepsOverMembers) {
     const JsonScanner::Member member = scan.memberAt(next);
     if (member.key.empty())
       break;
-    members.push_back((member.key + "=" + member.value).str());
+    members.push_back(member.key.str() + "=" + member.value.str());
     next = member.next;
   }
   EXPECT_EQ(members, (std::vector<std::string>{R"("a"=1)", R"("b"=[2, 3])", R"("c"={"d": "}"})"}));
