@@ -15,7 +15,7 @@
 // The sums of a gradient are over the batch, and relu stands behind the sum.
 func.func @predict(%x: memref<?x16xf32> {mpc.input = "x"}, %w: memref<16x16xf32> {mpc.input = "w"}, %g: memref<16x16xf32> {mpcrt.output = "out0"}, %out: memref<?x16xf32> {mpcrt.output = "out1"}, %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry = #mpc.entry_role<predict>, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
   mpcrt.contract ins(%x, %x : memref<?x16xf32>, memref<?x16xf32>) outs(%g : memref<16x16xf32>) {transpose_lhs}
-  mpcrt.contract ins(%x, %w : memref<?x16xf32>, memref<16x16xf32>) outs(%out : memref<?x16xf32>) {activation = #mpc.activation<relu>}
+  mpcrt.contract ins(%x, %w : memref<?x16xf32>, memref<16x16xf32>) outs(%out : memref<?x16xf32>) {activation = #mpc<activation relu>}
   return
 }
 //--- zeros.mlir

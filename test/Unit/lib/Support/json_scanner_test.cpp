@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Where values of JSON text end, and what a scan makes of text that ends too early.
 #include "lib/Support/JsonScanner.h"
-#include "llvm/ADT/Twine.h"
 #include "gtest/gtest.h"
 
 #include <string>
@@ -33,7 +32,7 @@ TEST(JsonScanner, StepsOverMembers) {
     const JsonScanner::Member member = scan.memberAt(next);
     if (member.key.empty())
       break;
-    members.push_back((member.key + llvm::Twine("=") + member.value).str());
+    members.push_back(member.key.str() + "=" + member.value.str());
     next = member.next;
   }
   EXPECT_EQ(members, (std::vector<std::string>{R"("a"=1)", R"("b"=[2, 3])", R"("c"={"d": "}"})"}));
