@@ -7,6 +7,7 @@ usage: examples.py BUILD
 Values that an example does not define become arguments of a function around it, of the types that
 the parser wants; symbols need not be there."""
 
+import bisect
 import os
 import re
 import subprocess
@@ -20,31 +21,54 @@ EXAMPLE = re.compile(r"Example:\s*(?:`([^`\n]+)`|```mlir\n(.*?)```)", re.S)
 WANTED = re.compile(r"use of value '(%[\w#]+)' expects different type than prior uses: '(.*)' vs '(.*)'")
 
 
-def parse(tool, text):
-    return subprocess.run([tool, "--mlir-very-unsafe-disable-verifier-on-parsing", "--verify-each=false", "-"], input=text, capture_output=True, text=True, timeout=60)
+class Example:
+    def __init__(self, place, text):
+        self.place, self.text = place, text
+        self.printed = self.problem = ""
+        self.types = None  # of the arguments that it wants, where it is the body of a function
+        if not text.startswith("#") and (re.match(r"%|mpc\.yield|mpcrt\.(?!view)", text) or "%" in text.split("{")[0]):
+            defined = set(re.findall(r"(%\w+)(?::\d+)?(?=[\w%:, ]*=[^=])", text)) | set(re.findall(r"(%\w+): ", text))
+            self.types = {name: "i1" for name in dict.fromkeys(re.findall(r"%\w+", text)) if name not in defined}
+            self.changes = len(self.types)  # that may be left
+
+    def module(self):
+        if self.text.startswith("#"):
+            return f"module attributes {{example = {self.text}}} {{}}\n"
+        if self.types is None:
+            return self.text
+        arguments = ", ".join(f"{name}: {kind}" for name, kind in self.types.items())
+        return f"func.func @example({arguments}) {{\n{self.text}\nreturn\n}}\n"
+
+    def take(self, printed, problem):
+        """Whether it is to be tried again, with another type."""
+        self.printed, self.problem = printed, problem
+        wanted = WANTED.search(problem) if self.types else None
+        if not wanted or wanted[1] not in self.types or self.types[wanted[1]] != wanted[3]:
+            return False
+        self.types[wanted[1]] = wanted[2]
+        self.changes -= 1
+        if self.changes < 0:
+            self.problem = "no types fit"
+        return self.changes >= 0
 
 
-def module_of(tool, example):
-    """The example in a module that parses, or what the parser says of it."""
-    if example.startswith("#"):
-        text = f"module attributes {{example = {example}}} {{}}\n"
-        result = parse(tool, text)
-        return (result.stdout, "") if result.returncode == 0 else ("", result.stderr)
-    if not re.match(r"%|mpc\.yield|mpcrt\.(?!view)", example) and "%" not in example.split("{")[0]:
-        result = parse(tool, example)
-        return (result.stdout, "") if result.returncode == 0 else ("", result.stderr)
-    defined = set(re.findall(r"(%\w+)(?::\d+)?(?=[\w%:, ]*=[^=])", example)) | set(re.findall(r"(%\w+): ", example))
-    types = {name: "i1" for name in dict.fromkeys(re.findall(r"%\w+", example)) if name not in defined}
-    for _ in range(len(types) + 1):
-        arguments = ", ".join(f"{name}: {kind}" for name, kind in types.items())
-        result = parse(tool, f"func.func @example({arguments}) {{\n{example}\nreturn\n}}\n")
-        if result.returncode == 0:
-            return result.stdout, ""
-        wanted = WANTED.search(result.stderr)
-        if not wanted or wanted[1] not in types or types[wanted[1]] != wanted[3]:
-            return "", result.stderr
-        types[wanted[1]] = wanted[2]
-    return "", "no types fit"
+def parse(tool, texts):
+    """What each text prints and what the parser says of it, by one process."""
+    command = [tool, "--mlir-very-unsafe-disable-verifier-on-parsing", "--verify-each=false", "--split-input-file", "-"]
+    starts, lines = [], 0
+    for text in texts:
+        starts.append(lines + 1)
+        lines += text.count("\n") + 2
+    result = subprocess.run(command, input="\n// -----\n".join(texts), capture_output=True, text=True, timeout=300)
+    printed, problems = result.stdout.split("// -----\n"), [""] * len(texts)
+    if len(printed) != len(texts):
+        sys.exit(f"error: {len(texts)} examples, {len(printed)} parts of the output; {result.stderr[-500:]}")
+    for message in re.split(r"^(?=<stdin>:\d+:\d+: error)", result.stderr, flags=re.M):
+        if place := re.match(r"<stdin>:(\d+):", message):
+            problems[bisect.bisect_right(starts, int(place[1])) - 1] += message
+        elif message.strip():
+            sys.exit(f"error: {message}")
+    return list(zip(printed, problems))
 
 
 def examples_of(text):
@@ -62,23 +86,23 @@ def examples_of(text):
 
 def main():
     tool = os.path.join(sys.argv[1], "bin", "mpc-opt")
-    faults, ran = [], 0
     files = subprocess.run(["git", "-C", ROOT, "ls-files", "dialects/*.td"], capture_output=True, text=True, check=True).stdout.split()
+    examples = []
     for name in files:
         with open(os.path.join(ROOT, name), encoding="utf-8") as handle:
-            text = handle.read()
-        for line, example in examples_of(text):
-            ran += 1
-            printed, problem = module_of(tool, example)
-            if not problem:
-                again = parse(tool, printed)
-                problem = again.stderr or ("" if again.stdout == printed else "prints differently when it is parsed again")
-            if problem:
-                faults.append(f"{name}:{line}: the example is no IR: {problem.splitlines()[0]}\n  {example.splitlines()[0]}")
-    for fault in faults:
-        print(f"FAIL  {fault}")
-    print(f"ran {ran} tests")
-    return 1 if faults else 0
+            examples += [Example(f"{name}:{line}", text) for line, text in examples_of(handle.read())]
+    pending = examples
+    while pending:
+        results = parse(tool, [example.module() for example in pending])
+        pending = [example for example, result in zip(pending, results) if example.take(*result)]
+    sound = [example for example in examples if not example.problem]
+    for example, (again, problem) in zip(sound, parse(tool, [example.printed for example in sound])):
+        example.problem = problem or ("" if again == example.printed else "prints differently when it is parsed again")
+    for example in examples:
+        if example.problem:
+            print(f"FAIL  {example.place}: the example is no IR: {example.problem.splitlines()[0]}\n  {example.text.splitlines()[0]}")
+    print(f"ran {len(examples)} tests")
+    return 1 if len(sound) < len(examples) or any(example.problem for example in examples) else 0
 
 
 if __name__ == "__main__":
