@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""searched_policies.py BIN [NAME...]: `mpcc --policy=auto` on the five examples and three models of
-keras.applications with random weights, for memory, which every CPU gains. Each map holds its tolerance, and Keras loads it and gives every layer
-the policy that mpcc gave it."""
+"""searched_policies.py BIN [NAME...]: `mpcc --policy=auto:memory` on the five examples and three models of
+keras.applications with random weights (every CPU has memory to gain). Each map holds its tolerance, and Keras
+loads it and gives every layer the policy that mpcc gave it."""
 
 import json
 import os

@@ -5,9 +5,10 @@
 
 using namespace mpc;
 
-// Measured with two threads, of products of 32 to 8192 rows (benchmarks/results, the folder of each
-// machine). int8 has quantized activations. Where no instruction rounds to 16 bits, models with few
-// products take up to 1.18 of float32's time (0068).
+// Rates of two threads by the notes of each machine in benchmarks/results, rounded. Where these say
+// nothing they are shares of the hardware's peak: int8, GPUs before sm_80, AVX-512 without
+// bfloat16. Where no instruction rounds to 16 bits, models with few products take up to 1.18 of
+// float32's time (0068).
 static constexpr TargetSpeeds kAmx = {"amx-bf16", 250, 2000, 240, 3000, 40, 2.4};
 static constexpr TargetSpeeds kAvx512Bf16 = {"avx512-bf16", 440, 880, 420, 1200, 40, 2.4};
 static constexpr TargetSpeeds kAvx512Vnni = {"avx512-vnni", 240, 230, 230, 700, 30, 4};

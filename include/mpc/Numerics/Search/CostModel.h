@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The cost of a policy per layer, by measured speeds of the target's class: the same in every run,
-// as times are not (docs/decisions/0090-searched-policies.md).
+// The cost of a policy per layer, by a table of speeds of the target's class: the same in every
+// run, as times are not (docs/decisions/0090-searched-policies.md).
 #ifndef MPC_NUMERICS_SEARCH_COSTMODEL_H
 #define MPC_NUMERICS_SEARCH_COSTMODEL_H
 
