@@ -191,7 +191,6 @@ void gridSample(B &b) {
   for (int64_t d = 0; d < dimensions; ++d) {
     Value along = b.make<SliceOp>(wideGrid, rank - 1, dimensions - 1 - d, int64_t(1));
     along = sampler.fromUnit(b.makeReshape(along, {places.front(), count}), size_t(d));
-    along = sampler.bring(along, size_t(d));
     if (isNearest) {
       taps.push_back({b.make<RoundOp>(along)});
       continue;
