@@ -176,7 +176,8 @@ def ShareHostLoops : PhasePass<"mpc-share-host-loops", "Kernels"> {
   let description = [{
     What is too little for a launch is a loop of the entry, and a network of many layers has the same one
     for each layer and entry. Loops that differ only in the buffers, indices and numbers that they use
-    from outside, and have no results, become calls of a private function; a loop that occurs once stays.
+    from outside, and have at most one number as their result, become calls of a private function; a loop
+    that occurs once stays.
     Functions that are neither entries nor kernels are such loops from here on: convert-mpcrt-to-llvm lets
     LLVM not inline them. Remark `share-host-loops` (category mpc-kernels).
 

@@ -2,8 +2,8 @@
 // Kernel functions: arguments, iteration bounds, loops.
 #include "lib/Conversion/LinalgToMpcrt/KernelOutliner.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
+#include "lib/Conversion/LinalgToMpcrt/CollapseLoops.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
@@ -284,6 +284,34 @@ LogicalResult KernelOutliner::emitBlocks(linalg::GenericOp op, const IterationSp
   return success();
 }
 
+/// The values of an op of a group as a kernel sees them. What has the group's `loops` as its first
+/// dimensions has one in their place: an address is then no quotient.
+static SmallVector<Value> buffersInRows(linalg::GenericOp op, unsigned loops,
+                                        const IRMapping &inside, const DenseSet<Value> &local,
+                                        DenseMap<Value, Value> &flat) {
+  SmallVector<Value> buffers = buffersOf(op, inside);
+  const AffineMap counted =
+      AffineMap::getMultiDimIdentityMap(op.getNumLoops(), op.getContext()).getMajorSubMap(loops);
+  for (auto [operand, buffer] : llvm::zip_equal(op->getOpOperands(), buffers)) {
+    auto type = dyn_cast<MemRefType>(buffer.getType());
+    AffineMap map = op.getMatchingIndexingMap(&operand);
+    if (!type || loops < 2 || local.contains(buffer) || !type.getLayout().isIdentity() ||
+        map.getNumResults() < loops || map.getMajorSubMap(loops) != counted)
+      continue;
+    Value &view = flat[buffer];
+    if (!view) {
+      SmallVector<ReassociationIndices> groups(1 + type.getRank() - loops);
+      for (int64_t dim = 0; dim < type.getRank(); ++dim)
+        groups[std::max<int64_t>(0, 1 + dim - loops)].push_back(dim);
+      OpBuilder start(op.getContext());
+      start.setInsertionPointAfterValue(buffer);
+      view = memref::CollapseShapeOp::create(start, op.getLoc(), buffer, groups);
+    }
+    buffer = view;
+  }
+  return buffers;
+}
+
 LogicalResult KernelOutliner::outline(mpcrt::RowsOp rows) {
   SmallVector<linalg::GenericOp> ops(rows.getBody().getOps<linalg::GenericOp>());
   SmallVector<memref::AllocaOp> temporaries(rows.getBody().getOps<memref::AllocaOp>());
@@ -331,15 +359,24 @@ LogicalResult KernelOutliner::outline(mpcrt::RowsOp rows) {
   Value first = blocks.getInductionVar();
   Value last = arith::MinUIOp::create(inBlock, loc,
                                       arith::AddIOp::create(inBlock, loc, first, size), kernel.end);
+  DenseMap<Value, Value> flat;
   for (auto [op, space] : llvm::zip_equal(ops, spaces)) {
-    LoopEmitter emitter(op, buffersOf(op, kernel.inside), kernel.inside);
+    const SmallVector<Value> buffers =
+        isOnDevice ? buffersOf(op, kernel.inside)
+                   : buffersInRows(op, rows.getLoops(), kernel.inside, local, flat);
+    LoopEmitter emitter(op, buffers, kernel.inside);
     SmallVector<LoopBounds> bounds = boundsOf(inBlock, op.getLoc(), space, kernel.batch);
     auto loop = scf::ForOp::create(inBlock, op.getLoc(), first, last, one);
     if (bounds.empty() && space.innermostIndependent)
       loop->setAttr(mpcrt::MpcrtDialect::kIndependentAttr, builder.getUnitAttr());
     OpBuilder inRow = OpBuilder::atBlockBegin(loop.getBody());
     Value row = arith::SubIOp::create(inRow, op.getLoc(), loop.getInductionVar(), first);
-    emitter.setRow(row, rows.getLoops(), local);
+    DenseMap<Value, Value> indices;
+    for (Value buffer : local)
+      indices[buffer] = row;
+    for (auto [buffer, view] : flat)
+      indices[view] = loop.getInductionVar();
+    emitter.setRow(rows.getLoops(), indices);
     bindLaunched(inRow, emitter, space, loop.getInductionVar(), kernel.batch, op.getLoc());
     emitter.emit(inRow, bounds, space.firstReduction, space.innermostIndependent);
   }
@@ -395,37 +432,6 @@ linalg::GenericOp KernelOutliner::flatten(linalg::GenericOp op) {
   return result;
 }
 
-/// The op with one loop for all over which it sums, where these follow each other in memory:
-/// offsets of numbers are then no remainders. The op itself where they do not.
-static linalg::GenericOp collapseSums(linalg::GenericOp op) {
-  SmallVector<unsigned> sums;
-  op.getReductionDims(sums);
-  const unsigned first = sums.front();
-  SmallVector<ReassociationIndices> loops;
-  for (unsigned loop = 0; loop < op.getNumLoops(); ++loop)
-    if (loop > first && llvm::is_contained(sums, loop))
-      loops.back().push_back(loop);
-    else
-      loops.push_back({loop});
-  const bool isInOrder = sums.back() - first + 1 == sums.size();
-  if (!isInOrder || op.hasIndexSemantics() ||
-      !llvm::all_of(op.getIndexingMapsArray(),
-                    [](AffineMap map) { return map.isProjectedPermutation(); }) ||
-      !linalg::areDimSequencesPreserved(op.getIndexingMapsArray(), loops) ||
-      !llvm::all_of(op.getOperandTypes(), [](Type type) {
-        auto buffer = dyn_cast<MemRefType>(type);
-        return !buffer || buffer.getLayout().isIdentity();
-      }))
-    return op;
-  IRRewriter rewriter(op.getContext());
-  rewriter.setInsertionPoint(op);
-  auto collapsed = linalg::collapseOpIterationDims(op, loops, rewriter);
-  if (failed(collapsed))
-    return op;
-  rewriter.eraseOp(op);
-  return cast<linalg::GenericOp>(collapsed->collapsedOp);
-}
-
 LogicalResult KernelOutliner::outline(linalg::GenericOp op) {
   auto space = analyzeIterationSpace(op, isOnDevice);
   if (failed(space))
@@ -450,6 +456,13 @@ LogicalResult KernelOutliner::outline(linalg::GenericOp op) {
   }
   if (space->split == Split::Parts && space->inner.size() > 1) {
     op = collapseSums(op);
+    space = analyzeIterationSpace(op, isOnDevice);
+    if (failed(space))
+      return failure();
+  }
+  if (!isOnDevice && (space->split == Split::Rows || space->split == Split::Columns) &&
+      space->launched.size() > 1) {
+    op = collapseLaunched(op, space->launched);
     space = analyzeIterationSpace(op, isOnDevice);
     if (failed(space))
       return failure();

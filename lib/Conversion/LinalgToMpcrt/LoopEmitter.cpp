@@ -13,13 +13,12 @@ using namespace mpc;
 
 LoopEmitter::LoopEmitter(linalg::GenericOp op, ValueRange buffers, IRMapping captured)
     : op(op), buffers(buffers), captured(std::move(captured)), loopValues(op.getNumLoops()),
-      loaded(op->getNumOperands()), isLocal(op->getNumOperands()) {}
+      loaded(op->getNumOperands()), rowOf(op->getNumOperands()) {}
 
-void LoopEmitter::setRow(Value index, unsigned loops, const DenseSet<Value> &local) {
-  row = index;
+void LoopEmitter::setRow(unsigned loops, const DenseMap<Value, Value> &indices) {
   rowLoops = loops;
   for (auto [operand, buffer] : llvm::enumerate(buffers))
-    isLocal[operand] = local.contains(buffer);
+    rowOf[operand] = indices.lookup(buffer);
 }
 
 bool LoopEmitter::isBound(AffineMap map) const {
@@ -35,9 +34,9 @@ SmallVector<Value> LoopEmitter::indices(OpBuilder &builder, unsigned operand) {
   for (Value &dim : dims)
     if (!dim) // not used by the map
       dim = arith::ConstantIndexOp::create(builder, op.getLoc(), 0);
-  if (isLocal[operand])
-    result.push_back(row);
-  for (AffineExpr expr : map.getResults().drop_front(isLocal[operand] ? rowLoops : 0))
+  if (rowOf[operand])
+    result.push_back(rowOf[operand]);
+  for (AffineExpr expr : map.getResults().drop_front(rowOf[operand] ? rowLoops : 0))
     result.push_back(affine::expandAffineExpr(builder, op.getLoc(), expr, dims, {}));
   return result;
 }

@@ -27,9 +27,9 @@ public:
   /// `captured` maps values that the body takes from outside to what stands for them.
   LoopEmitter(mlir::linalg::GenericOp op, mlir::ValueRange buffers, mlir::IRMapping captured);
 
-  /// Buffers of `local` hold one block of rows: their first `rowLoops` dimensions are one, indexed
-  /// with `row`.
-  void setRow(mlir::Value row, unsigned rowLoops, const llvm::DenseSet<mlir::Value> &local);
+  /// The first `rowLoops` dimensions of the buffers that `indices` has are one, indexed with what
+  /// it says.
+  void setRow(unsigned rowLoops, const llvm::DenseMap<mlir::Value, mlir::Value> &indices);
 
   /// Loop `loop` has index `value` from here on; loads what that makes known.
   void bind(mlir::OpBuilder &builder, unsigned loop, mlir::Value value);
@@ -66,9 +66,8 @@ private:
   mlir::IRMapping captured;
   llvm::SmallVector<mlir::Value> loopValues;
   llvm::SmallVector<mlir::Value> loaded; // per operand; null when not yet
-  mlir::Value row;
   unsigned rowLoops = 0;
-  llvm::SmallBitVector isLocal; // per operand
+  llvm::SmallVector<mlir::Value> rowOf; // per operand; null where rows have several dimensions
 };
 
 } // namespace mpc

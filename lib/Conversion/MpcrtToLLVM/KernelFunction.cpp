@@ -7,13 +7,23 @@
 using namespace mlir;
 using namespace mpc;
 
+/// A buffer is a pointer.
+static Type lowered(Type type) {
+  if (isa<MemRefType>(type))
+    return LLVM::LLVMPointerType::get(type.getContext());
+  return type.isIndex() ? IntegerType::get(type.getContext(), 64) : type;
+}
+
 /// Behind what `block` has; the function goes.
 static void moveBody(func::FuncOp function, Block *block) {
   Block &body = function.getBody().front();
   Operation *terminator = body.getTerminator();
   block->getOperations().splice(block->end(), body.getOperations());
   Emitter end{OpBuilder(terminator), function.getLoc()};
-  LLVM::ReturnOp::create(end.builder, function.getLoc(), ValueRange());
+  LLVM::ReturnOp::create(end.builder, function.getLoc(),
+                         llvm::map_to_vector(terminator->getOperands(), [&](Value result) {
+                           return end.cast(result, lowered(result.getType()));
+                         }));
   terminator->erase();
   function.erase();
 }
@@ -45,17 +55,12 @@ void mpc::lowerKernel(func::FuncOp kernel) {
   moveBody(kernel, block);
 }
 
-/// A buffer is a pointer.
-static Type lowered(Type type) {
-  if (isa<MemRefType>(type))
-    return LLVM::LLVMPointerType::get(type.getContext());
-  return type.isIndex() ? IntegerType::get(type.getContext(), 64) : type;
-}
-
 static LLVM::LLVMFuncOp lowerHostLoop(func::FuncOp loop) {
   OpBuilder before(loop);
-  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(loop.getContext()),
-                                          llvm::map_to_vector(loop.getArgumentTypes(), lowered));
+  Type result = loop.getNumResults() ? lowered(loop.getResultTypes().front())
+                                     : LLVM::LLVMVoidType::get(loop.getContext());
+  auto type =
+      LLVM::LLVMFunctionType::get(result, llvm::map_to_vector(loop.getArgumentTypes(), lowered));
   auto function = LLVM::LLVMFuncOp::create(before, loop.getLoc(), loop.getSymName(), type,
                                            LLVM::Linkage::Internal);
   // Inlining would copy the code, which is here to stand once.
@@ -84,7 +89,9 @@ void mpc::lowerHostLoops(ModuleOp module, ArrayRef<func::FuncOp> loops) {
     SmallVector<Value> operands = llvm::map_to_vector(call.getOperands(), [&](Value operand) {
       return emit.cast(operand, lowered(operand.getType()));
     });
-    LLVM::CallOp::create(emit.builder, emit.loc, function, operands);
+    auto lower = LLVM::CallOp::create(emit.builder, emit.loc, function, operands);
+    for (auto [result, number] : llvm::zip_equal(call.getResults(), lower.getResults()))
+      result.replaceAllUsesWith(emit.cast(number, result.getType()));
     call.erase();
   }
 }

@@ -33,11 +33,15 @@ static bool isConstant(Value value) {
   return value.getDefiningOp() && matchPattern(value, m_Constant());
 }
 
-/// Whether `value` can be an argument: a buffer, or a number that has a register.
+/// A number that has a register whatever the level of instructions.
+static bool hasRegister(Type type) {
+  return type.isIndex() || type.isF32() || type.isF64() ||
+         (type.isSignlessInteger() && type.getIntOrFloatBitWidth() <= 64);
+}
+
+/// Whether `value` can be an argument.
 static bool isPassable(Value value) {
-  Type type = value.getType();
-  return isConstant(value) || isa<MemRefType>(type) || type.isIndex() || type.isF32() ||
-         type.isSignlessInteger(32) || type.isSignlessInteger(64);
+  return isConstant(value) || isa<MemRefType>(value.getType()) || hasRegister(value.getType());
 }
 
 /// The values that the loop uses from outside, its bounds included.
@@ -47,9 +51,10 @@ static llvm::SetVector<Value> capturedBy(scf::ForOp loop) {
   return captured;
 }
 
-/// Loops without a result that touch nothing but elements of buffers.
+/// Loops with at most one number as their result that touch nothing but elements of buffers.
 static bool isSelfContained(scf::ForOp loop) {
-  if (loop->getNumResults() != 0 || !llvm::all_of(capturedBy(loop), isPassable))
+  if (loop->getNumResults() > 1 || !llvm::all_of(loop->getResultTypes(), hasRegister) ||
+      !llvm::all_of(capturedBy(loop), isPassable))
     return false;
   return !loop.getBody()
               ->walk([](Operation *op) {
@@ -155,7 +160,7 @@ static func::FuncOp makeFunction(const Group &group, size_t number) {
     if (!isConstant(value))
       types.push_back(value.getType());
   auto function = func::FuncOp::create(before, loop.getLoc(), "host_loop_" + std::to_string(number),
-                                       before.getFunctionType(types, {}));
+                                       before.getFunctionType(types, loop->getResultTypes()));
   function.setPrivate();
   Block *block = function.addEntryBlock();
   OpBuilder builder = OpBuilder::atBlockBegin(block);
@@ -164,8 +169,8 @@ static func::FuncOp makeFunction(const Group &group, size_t number) {
   for (Value value : group.captured.front())
     inside.map(value, isConstant(value) ? builder.clone(*value.getDefiningOp())->getResult(0)
                                         : Value(*argument++));
-  builder.clone(*loop, inside);
-  func::ReturnOp::create(builder, loop.getLoc());
+  Operation *own = builder.clone(*loop, inside);
+  func::ReturnOp::create(builder, loop.getLoc(), own->getResults());
   return function;
 }
 
@@ -178,9 +183,17 @@ struct ShareHostLoopsPass : mpc::impl::ShareHostLoopsBase<ShareHostLoopsPass> {
       if (isEntry(function))
         collect(function.getBody(), loops);
     size_t number = 0;
+    // Results of loops that were replaced, some of which other loops use.
+    llvm::DenseMap<Value, Value> replaced;
+    auto current = [&](Value value) {
+      Value result = replaced.lookup(value);
+      return result ? result : value;
+    };
+    SmallVector<scf::ForOp> unused;
     for (Group &group : groupEqual(loops)) {
       if (group.loops.size() == 1)
         continue;
+      llvm::transform(group.captured.front(), group.captured.front().begin(), current);
       func::FuncOp shared = makeFunction(group, number++);
       remark::passed(shared.getLoc(),
                      remark::RemarkOpts::name("share-host-loops").category("mpc-kernels"))
@@ -188,12 +201,20 @@ struct ShareHostLoopsPass : mpc::impl::ShareHostLoopsBase<ShareHostLoopsPass> {
                  .str();
       for (auto [loop, captured] : llvm::zip_equal(group.loops, group.captured)) {
         OpBuilder builder(loop);
-        SmallVector<Value> arguments =
-            llvm::filter_to_vector(captured, [](Value value) { return !isConstant(value); });
-        func::CallOp::create(builder, loop.getLoc(), shared, arguments);
-        loop->erase();
+        SmallVector<Value> arguments;
+        for (Value value : captured)
+          if (!isConstant(value))
+            arguments.push_back(current(value));
+        auto call = func::CallOp::create(builder, loop.getLoc(), shared, arguments);
+        for (auto [result, number] : llvm::zip_equal(loop->getResults(), call.getResults())) {
+          result.replaceAllUsesWith(number);
+          replaced[result] = number;
+        }
+        unused.push_back(loop);
       }
     }
+    for (scf::ForOp loop : unused)
+      loop->erase();
   }
 };
 } // namespace

@@ -40,11 +40,17 @@ func.func @center(%x: memref<?x64xf32> {mpc.input = "x"}, %out: memref<?x64xf32>
   return
 }
 
-// Two loops count the rows: the launch's index is divided into them.
+// Two loops count the rows: what both are the first dimensions of has one in their place.
 // CHECK-LABEL: func.func private @kernel_heads(
-// CHECK: memref.alloca() {alignment = 64 : i64} : memref<512xf32>
-// CHECK: arith.remui
-// CHECK: arith.divui
+// CHECK-SAME: %[[X:[^:]*]]: memref<?x4x8xf32>, %[[OUT:[^:]*]]: memref<?x4xf32>,
+// CHECK-DAG: %[[ROWS:.*]] = memref.collapse_shape %[[X]] {{\[\[}}0, 1], [2]] : memref<?x4x8xf32> into memref<?x8xf32>
+// CHECK-DAG: %[[FLAT:.*]] = memref.collapse_shape %[[OUT]] {{\[\[}}0, 1]] : memref<?x4xf32> into memref<?xf32>
+// CHECK-DAG: memref.alloca() {alignment = 64 : i64} : memref<512xf32>
+// CHECK: scf.for
+// CHECK: scf.for %[[R:[^ ]*]] =
+// CHECK: memref.load %[[ROWS]][%[[R]], %{{.*}}]
+// CHECK: scf.for %[[R2:[^ ]*]] =
+// CHECK: memref.store %{{.*}}, %[[FLAT]][%[[R2]]]
 func.func @heads(%x: memref<?x4x8xf32> {mpc.input = "x"}, %out: memref<?x4xf32> {mpcrt.output = "out0"}, %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
   mpcrt.rows loops(2) {
     %sum = memref.alloca(%n) : memref<?x4xf32>

@@ -13,7 +13,6 @@
 // CHECK: scf.for %[[I:.*]] = %{{.*}} to %[[END]]
 // CHECK: memref.load %[[FROM]][%[[I]]]
 // CHECK: memref.store %{{.*}}, %[[TO]][%[[I]]]
-// CHECK-NOT: host_loop_1
 // LLVM: llvm.func internal @host_loop_0(%{{.*}}: !llvm.ptr, %{{.*}}: f32, %{{.*}}: !llvm.ptr) attributes {no_inline}
 module {
 mpc.variable @a : tensor<16xf32> role trainable
@@ -51,17 +50,28 @@ func.func @first(%a: memref<16xf32> {mpc.variable = @a}, %b: memref<16xf32> {mpc
   return
 }
 
+// A number is the loop's result.
+// CHECK: func.func private @host_loop_1(%[[START:.*]]: f32, %[[FROM:.*]]: memref<16xf32>) -> f32
+// CHECK: %[[SUM:.*]] = scf.for {{.*}} iter_args(%{{.*}} = %[[START]])
+// CHECK: return %[[SUM]] : f32
+// CHECK-NOT: host_loop_2
+// LLVM: llvm.func internal @host_loop_1(%{{.*}}: f32, %{{.*}}: !llvm.ptr) -> f32 attributes {no_inline}
+// LLVM: llvm.return %{{.*}} : f32
 // CHECK-LABEL: func.func @second(
+// LLVM-LABEL: llvm.func @second
 // CHECK-SAME: %[[A:.*]]: memref<16xf32> {mpc.variable = @a}, %[[C:.*]]: memref<16xf32> {mpc.variable = @c}
 // CHECK: call @host_loop_0(%[[A]], %{{.*}}, %[[C]])
-// Another constant, another bound, another type of a buffer, and results stay.
+// Another constant, another bound and another type of a buffer stay.
 // CHECK: scf.for
 // CHECK: arith.mulf %{{.*}}, %cst_0
 // CHECK: scf.for
 // CHECK: scf.for
 // CHECK: memref<8xf32>
-// CHECK: %{{.*}} = scf.for
-// CHECK: %{{.*}} = scf.for
+// CHECK: %[[FIRST:.*]] = call @host_loop_1(%{{.*}}, %[[A]]) : (f32, memref<16xf32>) -> f32
+// CHECK: %[[SECOND:.*]] = call @host_loop_1(%[[FIRST]], %[[C]])
+// CHECK: memref.store %[[SECOND]], %[[C]]
+// LLVM: %[[FIRST:.*]] = llvm.call @host_loop_1(%{{.*}}, %{{.*}}) : (f32, !llvm.ptr) -> f32
+// LLVM: llvm.call @host_loop_1(%[[FIRST]], %{{.*}})
 func.func @second(%a: memref<16xf32> {mpc.variable = @a}, %c: memref<16xf32> {mpc.variable = @c}, %d: memref<8xf32> {mpc.variable = @d},
                   %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena})
     attributes {mpc.entry, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
@@ -107,6 +117,32 @@ func.func @second(%a: memref<16xf32> {mpc.variable = @a}, %c: memref<16xf32> {mp
     scf.yield %sum : f32
   }
   memref.store %second, %c[%c0] : memref<16xf32>
+  return
+}
+
+// Two numbers have no one register.
+// CHECK-LABEL: func.func @two(
+// CHECK-COUNT-2: %{{.*}}:2 = scf.for
+func.func @two(%a: memref<16xf32> {mpc.variable = @a}, %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena})
+    attributes {mpc.entry, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %k = memref.load %a[%c0] : memref<16xf32>
+  %first:2 = scf.for %i = %c0 to %c16 step %c1 iter_args(%s = %k, %p = %k) -> (f32, f32) {
+    %x = memref.load %a[%i] : memref<16xf32>
+    %sum = arith.addf %s, %x : f32
+    %product = arith.mulf %p, %x : f32
+    scf.yield %sum, %product : f32, f32
+  }
+  %second:2 = scf.for %i = %c0 to %c16 step %c1 iter_args(%s = %first#1, %p = %first#0) -> (f32, f32) {
+    %x = memref.load %a[%i] : memref<16xf32>
+    %sum = arith.addf %s, %x : f32
+    %product = arith.mulf %p, %x : f32
+    scf.yield %sum, %product : f32, f32
+  }
+  memref.store %second#0, %a[%c0] : memref<16xf32>
+  memref.store %second#1, %a[%c1] : memref<16xf32>
   return
 }
 

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Loops whose elements follow each other become one, for which no index is a quotient.
+#include "lib/Conversion/LinalgToMpcrt/CollapseLoops.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace mpc;
+
+/// Whether the loops of each group are one loop: they follow each other in all that they run over.
+static bool areCollapsible(linalg::GenericOp op, ArrayRef<ReassociationIndices> groups) {
+  return !op.hasIndexSemantics() &&
+         llvm::all_of(op.getIndexingMapsArray(),
+                      [](AffineMap map) { return map.isProjectedPermutation(); }) &&
+         linalg::areDimSequencesPreserved(op.getIndexingMapsArray(), groups) &&
+         llvm::all_of(op.getOperandTypes(), [](Type type) {
+           auto buffer = dyn_cast<MemRefType>(type);
+           return !buffer || buffer.getLayout().isIdentity();
+         });
+}
+
+/// The op with one loop for each group; the op itself where there is no such one.
+static linalg::GenericOp collapse(linalg::GenericOp op, ArrayRef<ReassociationIndices> groups) {
+  IRRewriter rewriter(op.getContext());
+  rewriter.setInsertionPoint(op);
+  auto collapsed = linalg::collapseOpIterationDims(op, groups, rewriter);
+  if (failed(collapsed))
+    return op;
+  rewriter.eraseOp(op);
+  return cast<linalg::GenericOp>(collapsed->collapsedOp);
+}
+
+linalg::GenericOp mpc::collapseSums(linalg::GenericOp op) {
+  SmallVector<unsigned> sums;
+  op.getReductionDims(sums);
+  const unsigned first = sums.front();
+  SmallVector<ReassociationIndices> loops;
+  for (unsigned loop = 0; loop < op.getNumLoops(); ++loop)
+    if (loop > first && llvm::is_contained(sums, loop))
+      loops.back().push_back(loop);
+    else
+      loops.push_back({loop});
+  const bool isInOrder = sums.back() - first + 1 == sums.size();
+  return isInOrder && areCollapsible(op, loops) ? collapse(op, loops) : op;
+}
+
+linalg::GenericOp mpc::collapseLaunched(linalg::GenericOp op, ArrayRef<unsigned> launched) {
+  SmallVector<ReassociationIndices> loops;
+  for (unsigned loop = 0; loop < op.getNumLoops(); ++loop) {
+    const bool bothCount =
+        loop > 0 && llvm::is_contained(launched, loop - 1) && llvm::is_contained(launched, loop);
+    if (bothCount) {
+      loops.back().push_back(loop);
+      if (areCollapsible(op, loops.back()))
+        continue;
+      loops.back().pop_back();
+    }
+    loops.push_back({loop});
+  }
+  return loops.size() < op.getNumLoops() ? collapse(op, loops) : op;
+}
