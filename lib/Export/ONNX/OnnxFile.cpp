@@ -5,8 +5,7 @@
 #include "lib/Import/ONNX/Reader/ReadTensor.h"
 #include "lib/Import/ONNX/Reader/Refuse.h"
 
-using namespace mpc;
-using namespace mpc::onnx;
+namespace mpc::onnx {
 
 /// Protobuf writes no more.
 static constexpr uint64_t kMostBytes = (uint64_t{1} << 31) - 1;
@@ -42,8 +41,8 @@ static void store(llvm::ArrayRef<char> bytes, file::TensorProto &tensor) {
   tensor.set_raw_data(std::move(raw));
 }
 
-llvm::Expected<std::string>
-mpc::onnx::makeModelFile(Model model, const std::map<std::string, std::vector<char>> &values) {
+llvm::Expected<std::string> makeModelFile(Model model,
+                                          const std::map<std::string, std::vector<char>> &values) {
   file::ModelProto &message = *static_cast<Storage *>(model.storage.get())->message;
   if (hasExternal(message.graph(), false))
     return refuse(
@@ -72,3 +71,5 @@ mpc::onnx::makeModelFile(Model model, const std::map<std::string, std::vector<ch
     return refuse("cannot be written as a message of protobuf");
   return file;
 }
+
+} // namespace mpc::onnx
