@@ -43,6 +43,10 @@ numpy.savez("x.npz", x0=x)
 for name in ["train", "test", "batch"]:
     numpy.savez(name + ".npz", x0=x, y0=y)
 END
+protoc --proto_path="$SOURCE" --encode=mpc.onnx.file.ModelProto "$SOURCE/lib/Import/ONNX/Reader/Onnx.proto" \
+  < "$SOURCE/test/Driver/Inputs/perceptron.txtpb" > model.onnx
+mpcc model.onnx -q --name=tuned -o tuned.mpc
+cp tuned.mpc/tuned.safetensors tuned.safetensors
 mpc-convert model.keras -o trained.safetensors
 mpc-convert model.keras -o model.h5
 mpc-convert model.keras -o model.weights.h5

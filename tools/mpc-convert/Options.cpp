@@ -41,7 +41,7 @@ static const char *kOverview =
     "and weights back into ONNX models\n\n"
     "EXAMPLES:\n"
     "  mpc-convert trained.safetensors --model model.keras -o trained.keras\n"
-    "  mpc-convert trained.safetensors --model model.onnx -o trained.onnx\n"
+    "  mpc-convert tuned.safetensors --model model.onnx -o tuned.onnx\n"
     "  mpc-convert model.h5 -o model.keras\n"
     "  mpc-convert model.weights.h5 --model architecture.json -o model.keras\n"
     "  mpc-convert model.keras -o weights.npz\n";
