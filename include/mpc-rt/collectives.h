@@ -70,7 +70,8 @@ MPC_RT_API mpc_rt_status_t mpc_rt_communicator_barrier(mpc_rt_communicator_t *co
 
 /* From now on the entries of `context`, of a model that was compiled with --distributed, compute
  * with the samples of all ranks: each rank calls the same entry, with samples of its own. Null:
- * with its own alone. The communicator must outlive the context's last run. */
+ * with its own alone. A model that was compiled with --deterministic-ranks=M gets M parts, as by
+ * mpc_rt_context_set_parts. The communicator must outlive the context's last run. */
 MPC_RT_API mpc_rt_status_t mpc_rt_context_set_communicator(mpc_rt_context_t *context,
                                                            mpc_rt_communicator_t *communicator);
 

@@ -170,8 +170,8 @@ typedef struct mpc_rt_executable_t {
   const char *header_hash; /* of what NAME.h says about the model, hex */
   const void *weights;     /* NAME.safetensors, 64-byte aligned; null unless embedded */
   uint64_t weights_bytes;
-  float loss_scale; /* what losses are multiplied with when training starts; 1 = nothing */
-  uint32_t reserved_too;
+  float loss_scale;     /* what losses are multiplied with when training starts; 1 = nothing */
+  uint32_t batch_parts; /* of a batch on ranks; 0: it is one */
   float loss_scale_minimum, loss_scale_maximum; /* of a dynamic one; 0 and infinity: no bounds */
 } mpc_rt_executable_t;
 

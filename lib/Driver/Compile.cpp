@@ -442,6 +442,7 @@ ExitCode Compilation::emit() {
   emitOptions.output = options.output.empty() ? name + ".mpc" : options.output;
   emitOptions.isArchive = options.emitArchive;
   emitOptions.isStatic = options.linkStatic;
+  emitOptions.batchParts = options.batchParts;
   emitOptions.march = options.march;
   emitOptions.cuda = options.cuda;
   emitOptions.compilerVersion = options.compilerVersion;

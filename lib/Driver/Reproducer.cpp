@@ -19,6 +19,8 @@ static std::string lateOptions(const CompileOptions &options, llvm::StringRef na
     text += " --emit=archive";
   if (options.linkStatic)
     text += " --link=static";
+  if (options.batchParts)
+    text += " --distributed --deterministic-ranks=" + std::to_string(options.batchParts);
   if (options.embedWeights)
     text += " --weights=embedded";
   return text + " --name=" + name.str();

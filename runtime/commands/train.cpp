@@ -390,6 +390,9 @@ int trainOnRank(TrainOptions &options, training::RankJob &job, Console &console)
     options.keepToOneself();
   console.doing("loading " + options.session.library, loadingAdvice);
   Result<std::unique_ptr<Session>> session = Session::open(options.session);
+  if (session && !options.deterministicRanks &&
+      MPC_RT_EXECUTABLE_HAS(&(*session)->executable(), batch_parts))
+    options.deterministicRanks = (*session)->executable().batch_parts;
   Status opened =
       session ? job.join(**session, options.deterministicRanks) : Status(session.failure());
   if (opened && options.deterministicRanks && !options.numerics.empty())

@@ -57,6 +57,7 @@ def compiled(name, policy):
     folder = arguments.work / f"{name}-{policy}"
     result = subprocess.run(
         [arguments.bin / "mpcc", arguments.work / f"{name}.json", "-o", folder, "-q", "--distributed",
+         f"--deterministic-ranks={arguments.parts}",
          "--march=native", "--initialize=3", f"--policy={policy}", "--loss-scale=dynamic:1024:20",
          "--loss=sparse_categorical_crossentropy", "--optimizer=adam", "--learning-rate=0.01",
          "--metrics=accuracy"], capture_output=True, text=True)  # fmt: skip
@@ -72,8 +73,9 @@ def trained(launcher, ranks, folder, name):
     shutil.rmtree(kept, ignore_errors=True)
     command = [arguments.bin / "mpc-run", "train", folder, "--data", arguments.work / f"{name}.npz",
                "--batch-size", BATCH, "--shuffle", "off", "--seed", "5", "--threads", "1",
-               "--save", save, "--checkpoint", kept,
-               "--deterministic-ranks", arguments.parts]  # fmt: skip
+               "--save", save, "--checkpoint", kept]  # fmt: skip
+    if ranks == 1:  # the library says the same to the others
+        command += ["--deterministic-ranks", arguments.parts]
     command = [str(part) for part in command]
     result = (launcher.run(ranks, command, timeout=600) if ranks > 1 else
               subprocess.run(command, capture_output=True, text=True))  # fmt: skip

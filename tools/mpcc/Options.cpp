@@ -114,6 +114,9 @@ struct CommandLine {
                       "them"));
   MPC_OPTION(int64_t, bucketBytes, "bucket-bytes", cl::init(4 << 20), cl::value_desc("N"),
              cl::desc("With --distributed: the largest message of several gradients"));
+  MPC_OPTION(int64_t, deterministicRanks, "deterministic-ranks", cl::value_desc("M"),
+             cl::desc("With --distributed: a batch has M parts, a power of two; every number of "
+                      "ranks that divides M leaves the same bytes"));
   MPC_OPTION(std::string, cache, "cache", cl::value_desc("DIR"),
              cl::desc("Where compiled functions are kept for the next time (default: the user's "
                       "cache folder); empty: nowhere"));
@@ -247,6 +250,21 @@ static bool searches(const CommandLine &line) {
   return line.policy == "auto" || llvm::StringRef(line.policy).starts_with("auto:");
 }
 
+/// What the runtime takes of parts (mpc_rt_context_set_parts), said before anything is compiled.
+static void checkParts(const CommandLine &line, UsageErrors &errors) {
+  const int64_t parts = line.deterministicRanks;
+  if (parts < 1 || parts > 1024 || !llvm::isPowerOf2_64(uint64_t(parts)))
+    errors.report("--deterministic-ranks=" + std::to_string(parts) +
+                  ": expected a power of two up to 1024");
+  if (!line.distributed)
+    errors.report("--deterministic-ranks: is for several ranks; add --distributed");
+  if (line.batch != "dynamic")
+    errors.report("--deterministic-ranks: a fixed batch has no parts; leave --batch out");
+  if (line.customLoop == "off")
+    errors.report("--deterministic-ranks: parts are computed by the stages of the custom loop; "
+                  "leave --custom-loop=off out");
+}
+
 static void checkChoices(UsageErrors &errors, const CommandLine &line, llvm::StringRef color) {
   errors.oneOf("output-guard", line.outputGuard, {"on", "off"});
   errors.oneOf("mode", line.mode, {"auto", "train", "infer"});
@@ -262,6 +280,8 @@ static void checkChoices(UsageErrors &errors, const CommandLine &line, llvm::Str
     errors.report("--bucket-bytes: expected a number of bytes, 0 or more");
   if (line.bucketBytes.getNumOccurrences() && !line.distributed)
     errors.report("--bucket-bytes: is for several ranks; add --distributed");
+  if (line.deterministicRanks.getNumOccurrences())
+    checkParts(line, errors);
   if (line.distributed && llvm::StringRef(line.target).starts_with("cuda"))
     errors.report(
         "--distributed: reduces over ranks on the CPU; with --target=cuda it is not there "
@@ -402,6 +422,7 @@ static void takeOptions(const CommandLine &line, CompileOptions &options) {
   options.pipeline.numerics = line.numerics;
   options.pipeline.distributed = line.distributed;
   options.pipeline.bucketBytes = line.bucketBytes;
+  options.batchParts = static_cast<uint32_t>(line.deterministicRanks);
   options.target = line.target;
   options.pipeline.biasGradientsInProducts = line.biasGradients == "products";
   options.mode = line.mode == "auto"    ? Mode::Auto

@@ -62,6 +62,8 @@ struct CompileOptions {
   bool emitArchive = false;
   /// `--link=static`: a library for programs that have the model in them.
   bool linkStatic = false;
+  /// `--deterministic-ranks=M`: parts of a batch that any number of ranks computes; 0: none.
+  uint32_t batchParts = 0;
   std::string compilerVersion;
   std::optional<Phase> compileTo, compileFrom;
   Explain explain = Explain::Off;

@@ -268,6 +268,7 @@ llvm::Error mpc::emitModule(ModuleOp module, const WeightStore &weights,
     return error;
   tables->name = options.name;
   tables->compilerVersion = options.compilerVersion;
+  tables->batchParts = options.batchParts;
   if (cuda)
     for (const CudaImage &image : cuda->images)
       tables->targets.push_back((image.isPtx ? "compute_" : "sm_") +

@@ -52,6 +52,7 @@ struct LayerEntry {
 struct ModuleTables {
   uint32_t servicesSize = 0; ///< bytes of mpc_rt_services_t that the code reads
   bool isDistributed = false;
+  uint32_t batchParts = 0; ///< of --deterministic-ranks; 0: none
   std::string name, compilerVersion, sourceHash, weightsHash;
   std::vector<VariableEntry> variables;
   std::vector<FunctionEntry> entries;

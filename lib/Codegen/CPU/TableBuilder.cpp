@@ -215,6 +215,7 @@ void mpc::buildExecutableTables(llvm::Module &module, const ModuleTables &tables
        {MPC_C_FIELD(mpc_rt_executable_t, weights), b.bytes(tables.embeddedWeights)},
        {MPC_C_FIELD(mpc_rt_executable_t, weights_bytes), b.i64(tables.embeddedWeights.size())},
        {MPC_C_FIELD(mpc_rt_executable_t, loss_scale), b.f32(tables.lossScale)},
+       {MPC_C_FIELD(mpc_rt_executable_t, batch_parts), b.i32(tables.batchParts)},
        {MPC_C_FIELD(mpc_rt_executable_t, loss_scale_minimum), b.f32(tables.lossScaleRule.minimum)},
        {MPC_C_FIELD(mpc_rt_executable_t, loss_scale_maximum),
         b.f32(tables.lossScaleRule.maximum)}});

@@ -32,6 +32,8 @@ struct EmitOptions {
   std::string compilerVersion;
   /// Puts the variables' values into the library instead of NAME.safetensors.
   bool embedWeights = false;
+  /// Parts of a batch (mpc_rt_context_set_parts) that contexts on ranks have; 0: none.
+  uint32_t batchParts = 0;
   /// Where compiled functions are kept for the next time; empty: nowhere.
   std::string cacheFolder;
   /// Names and contents of further files, which appear with the others.
