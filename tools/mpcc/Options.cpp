@@ -250,7 +250,7 @@ static bool searches(const CommandLine &line) {
   return line.policy == "auto" || llvm::StringRef(line.policy).starts_with("auto:");
 }
 
-/// What the runtime takes of parts (mpc_rt_context_set_parts), said before anything is compiled.
+/// Says before anything is compiled where the runtime refuses parts (mpc_rt_context_set_parts).
 static void checkParts(const CommandLine &line, UsageErrors &errors) {
   const int64_t parts = line.deterministicRanks;
   if (parts < 1 || parts > 1024 || !llvm::isPowerOf2_64(uint64_t(parts)))
