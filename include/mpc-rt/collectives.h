@@ -81,9 +81,9 @@ MPC_RT_API mpc_rt_status_t mpc_rt_context_set_communicator(mpc_rt_context_t *con
  * of its own with its rows alone, and what is summed over the batch is summed over parts by one
  * binary tree. Variables are updated once, on the threads of the context. A rank passes the rows
  * of its parts, in their order (mpc_rt_part_rows); where these are none, batch 0. 0 parts: ends
- * that. INVALID_ARGUMENT for another number of parts; FAILED_PRECONDITION for a model that was
- * compiled without --distributed or for a batch of a fixed size, and for a device that is not the
- * CPU. */
+ * that. A backward pass has to follow a forward pass of the same parts. INVALID_ARGUMENT for
+ * another number of parts; FAILED_PRECONDITION for a model that was compiled without --distributed
+ * or for a batch of a fixed size, and for a device that is not the CPU. */
 MPC_RT_API mpc_rt_status_t mpc_rt_context_set_parts(mpc_rt_context_t *context,
                                                     mpc_rt_communicator_t *communicator,
                                                     uint32_t parts);

@@ -137,9 +137,8 @@ typedef struct mpc_rt_loaded_t {
   uint32_t struct_size;         /* sizeof(mpc_rt_loaded_t) */
   uint32_t variables;           /* that have the file's values now */
   uint32_t optimizer_variables; /* those of them that are the optimizer's */
-  uint32_t
-      optimizer_missing; /* the optimizer's that the file lacks, though it has some: they stay */
-  uint32_t optimizer_ignored; /* the file's that the model's optimizer has not */
+  uint32_t optimizer_missing;   /* that stay: the file has others of an optimizer */
+  uint32_t optimizer_ignored;   /* the file's that the model's optimizer has not */
   uint32_t reserved;
 } mpc_rt_loaded_t;
 

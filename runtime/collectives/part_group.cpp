@@ -35,11 +35,13 @@ uint64_t PartGroup::start(unsigned part, Reduction reduction, std::vector<RankAr
   if (failure != MPC_RT_OK)
     return number;
   if (number > forgotten + jobs.size()) {
-    jobs.push_back(std::make_unique<Job>());
-    jobs.back()->reduction = reduction;
-    jobs.back()->arrays.resize(parts);
+    auto made = std::make_unique<Job>();
+    made->reduction = reduction;
+    made->arrays.resize(parts);
+    jobs.push_back(std::move(made));
   }
   Job &job = jobOf(number);
+  job.isMixed |= reduction.dtype != job.reduction.dtype || reduction.kind != job.reduction.kind;
   job.arrays[part] = std::move(arrays);
   if (++job.started != parts)
     return number;
@@ -74,8 +76,10 @@ void PartGroup::sendCombined() {
 mpc_rt_status_t PartGroup::combineParts(Job &job) {
   const Reduction reduction = job.reduction;
   const size_t element = dtypeSize(reduction.dtype), count = countOf(job.arrays[0]);
+  auto haveOneCount = [](const RankArray &a, const RankArray &b) { return a.count == b.count; };
   for (const std::vector<RankArray> &arrays : job.arrays)
-    if (countOf(arrays) != count || arrays.size() != job.arrays[0].size())
+    if (job.isMixed || !std::equal(arrays.begin(), arrays.end(), job.arrays[0].begin(),
+                                   job.arrays[0].end(), haveOneCount))
       return fail(MPC_RT_INTERNAL,
                   "parts of a batch reduce different arrays, which is a defect; please report it");
   if (job.result.size() < count * element)
@@ -152,13 +156,15 @@ void PartGroup::take(const Part &part, const Job &job) {
   const size_t element = dtypeSize(job.reduction.dtype);
   const std::vector<RankArray> &arrays = job.arrays[part.index];
   const char *from = job.result.data();
-  const char *before = job.before.data() + part.index * countOf(arrays) * element;
+  size_t before = part.index * countOf(arrays) * element;
   for (const RankArray &array : arrays) {
-    std::copy_n(from, array.count * element, static_cast<char *>(array.data));
+    const size_t bytes = array.count * element;
+    std::copy_n(from, bytes, static_cast<char *>(array.data));
     if (job.reduction.kind == MPC_RT_REDUCTION_SUM_BEFORE)
-      combine(job.reduction.dtype, MPC_RT_REDUCTION_SUM, array.data, before, array.count);
-    from += array.count * element;
-    before += array.count * element;
+      combine(job.reduction.dtype, MPC_RT_REDUCTION_SUM, array.data, job.before.data() + before,
+              array.count);
+    from += bytes;
+    before += bytes;
   }
 }
 
@@ -181,6 +187,16 @@ void PartGroup::stop(mpc_rt_status_t status, const char *text) {
 
 mpc_rt_status_t PartGroup::report() {
   return fail(mpc_rt_status_code_t(failure), "%s", problem.c_str());
+}
+
+void PartGroup::settle() {
+  std::unique_lock<std::mutex> lock(mutex);
+  for (size_t i = 0; i != jobs.size(); ++i)
+    if (const Job &job = *jobs[i]; job.isSent && !job.isReduced) {
+      lock.unlock();
+      (void)communicator.wait(job.sent); // the failure before this one is the cause
+      lock.lock();
+    }
 }
 
 void PartGroup::restart() {

@@ -24,6 +24,8 @@ public:
   Reducer &reducer(unsigned part) { return *reducers[part]; }
   // A part will not go on: the others stop waiting, with this failure.
   void stop(mpc_rt_status_t status, const char *problem);
+  // After a failure, when no part runs: returns when the communicator has no job any more.
+  void settle();
   // When no part runs: forgets what a failure left half done. After a failure of other ranks there
   // is no going on.
   void restart();
@@ -34,6 +36,7 @@ private:
     std::vector<std::vector<RankArray>> arrays; // by part
     unsigned started = 0, taken = 0;            // by how many parts
     bool isCombined = false, isSent = false, isReduced = false;
+    bool isMixed = false;     // parts want different reductions
     uint64_t sent = 0;        // the communicator's number
     std::vector<char> result; // of all arrays, one behind the other
     std::vector<char> before; // by part: the sums of the parts before it on this rank

@@ -3,6 +3,7 @@
 #include "commands/train_options.h"
 
 #include "commands/commands.h"
+#include "runtime/rules/batch_parts.h"
 #include "training/metric_direction.h"
 
 #include <cmath>
@@ -138,8 +139,8 @@ TrainOptions trainOptions(Arguments &arguments) {
     arguments.fault("--validation-data and --validation-split exclude each other");
   options.epochs = arguments.integer("epochs", 1, 1, INT64_MAX);
   options.batchSize = arguments.integer("batch-size", 0, 1, INT32_MAX);
-  const int64_t parts = arguments.integer("deterministic-ranks", 0, 1, 1024);
-  if ((parts & (parts - 1)) != 0)
+  const int64_t parts = arguments.integer("deterministic-ranks", 0, 1, rules::mostBatchParts);
+  if (parts && !rules::areBatchParts(parts))
     arguments.fault("--deterministic-ranks is " + std::to_string(parts) +
                     "; expected a power of two");
   options.deterministicRanks = static_cast<uint32_t>(parts);

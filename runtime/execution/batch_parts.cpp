@@ -5,6 +5,7 @@
 #include "runtime/base/status.h"
 #include "runtime/execution/context.h"
 #include "runtime/execution/part_of_call.h"
+#include "runtime/rules/batch_parts.h"
 
 #include <algorithm>
 #include <cstring>
@@ -21,7 +22,6 @@ struct BatchParts::Part {
 namespace {
 
 constexpr uint32_t noEntry = ~0u;
-constexpr uint32_t mostPartsOfBatch = 1024;
 
 bool areEqual(const char *a, const char *b) { return std::strcmp(a, b) == 0; }
 
@@ -31,11 +31,14 @@ bool isOfEachPart(const mpc_rt_variable_info_t &variable) {
          variable.role == MPC_RT_ROLE_RANDOM;
 }
 
-bool hasRows(const mpc_rt_entry_info_t &entry) {
-  return std::any_of(entry.inputs, entry.inputs + entry.input_count,
-                     [](const mpc_rt_tensor_info_t &tensor) {
-                       return tensor.rank && tensor.dims[0] == MPC_RT_DYNAMIC;
-                     });
+bool readsRows(const mpc_rt_entry_info_t &entry) {
+  return std::any_of(entry.inputs, entry.inputs + entry.input_count, hasRows);
+}
+
+// BatchParts::trainStep() gives these.
+bool isStepResult(const char *output) {
+  return areEqual(output, "loss") || areEqual(output, "learning_rate") ||
+         areEqual(output, "finite");
 }
 
 // Loss and predictions: what a forward pass keeps is behind them.
@@ -44,16 +47,6 @@ uint32_t countResults(const mpc_rt_entry_info_t &forward) {
   while (count < forward.output_count && std::strncmp(forward.outputs[count].name, "kept:", 5) != 0)
     ++count;
   return count;
-}
-
-mpc_rt_status_t openLoop(mpc_rt_context_t &context) {
-  if (context.trainLoop)
-    return MPC_RT_OK;
-  auto loop = std::make_unique<TrainLoop>(context.allocator);
-  if (auto status = loop->open(context.executable()))
-    return status;
-  context.trainLoop = std::move(loop);
-  return MPC_RT_OK;
 }
 
 } // namespace
@@ -66,12 +59,15 @@ BatchParts::BatchParts(mpc_rt_context_t &whole, Communicator *given, unsigned ow
     parts.push_back(std::make_unique<Part>());
 }
 
-BatchParts::~BatchParts() = default;
+BatchParts::~BatchParts() {
+  if (madeAfterForks != forksSeen())
+    (void)threads.release(); // they are another process's, and would be waited for
+}
 
 mpc_rt_status_t BatchParts::makeContexts() {
   const mpc_rt_executable_t &executable = whole.executable();
   if (const uint32_t index = indexOf("train_apply"); index != noEntry)
-    updatesByParts = hasRows(executable.entries[index]);
+    updatesByParts = readsRows(executable.entries[index]);
   uint64_t bytes = 0;
   for (uint32_t i = 0; i < executable.variable_count; ++i)
     if (updatesByParts || isOfEachPart(executable.variables[i]))
@@ -98,13 +94,27 @@ uint32_t BatchParts::indexOf(const char *name) const {
   return noEntry;
 }
 
+mpc_rt_status_t BatchParts::checkThreads() const {
+  if (madeAfterForks == forksSeen())
+    return MPC_RT_OK;
+  return fail(MPC_RT_FAILED_PRECONDITION,
+              "%s: the process forked after mpc_rt_context_set_parts, whose threads do not survive "
+              "it; call it again",
+              whole.executable().model_name);
+}
+
+// The first part's is that of the whole context.
+mpc_rt_status_t BatchParts::openLoops() {
+  for (unsigned part = 0; part != parts.size(); ++part)
+    if (auto status = openLoop(part == 0 ? whole : *parts[part]->context))
+      return status;
+  return MPC_RT_OK;
+}
+
 // Every part begins with the variables of the whole context.
 mpc_rt_status_t BatchParts::prepareRun() {
-  if (madeAfterForks != forksSeen())
-    return fail(MPC_RT_FAILED_PRECONDITION,
-                "%s: the process forked after mpc_rt_context_set_parts, whose threads do not "
-                "survive it; call it again",
-                whole.executable().model_name);
+  if (auto status = checkThreads())
+    return status;
   if (auto status = readyForRun(whole, /*updates=*/true))
     return status;
   for (std::unique_ptr<Part> &part : parts)
@@ -149,6 +159,8 @@ void BatchParts::restartReductions() {
 }
 
 mpc_rt_status_t BatchParts::onParts(const std::function<mpc_rt_status_t(unsigned)> &body) {
+  if (auto status = checkThreads())
+    return status;
   std::vector<mpc_rt_status_t> statuses(parts.size(), MPC_RT_OK);
   std::string problem;
   std::mutex mutex;
@@ -163,15 +175,25 @@ mpc_rt_status_t BatchParts::onParts(const std::function<mpc_rt_status_t(unsigned
       problem = mpc_rt_last_error();
   });
   for (mpc_rt_status_t status : statuses)
-    if (status != MPC_RT_OK)
+    if (status != MPC_RT_OK) {
+      group.settle();
       return fail(mpc_rt_status_code_t(status), "%s", problem.c_str());
+    }
   return MPC_RT_OK;
 }
 
 mpc_rt_status_t BatchParts::forward(const void *const *inputs, void *const *outputs,
                                     int64_t batch) {
-  if (auto status = openLoop(whole)) // tells of a model without the entry, too
+  if (auto status = openLoops()) // tells of a model without the entry, too
     return status;
+  const mpc_rt_entry_info_t &entry = whole.executable().entries[indexOf("train_forward")];
+  if (auto status = checkPointers(whole, entry, inputs, outputs, countResults(entry), batch))
+    return status;
+  return forwardParts(inputs, outputs, batch);
+}
+
+mpc_rt_status_t BatchParts::forwardParts(const void *const *inputs, void *const *outputs,
+                                         int64_t batch) {
   const mpc_rt_entry_info_t &entry = whole.executable().entries[indexOf("train_forward")];
   const CallTensors call = {
       entry.inputs, entry.input_count, entry.outputs, countResults(entry), inputs, outputs};
@@ -179,11 +201,9 @@ mpc_rt_status_t BatchParts::forward(const void *const *inputs, void *const *outp
     return status;
   restartReductions();
   const mpc_rt_status_t status = onParts([&](unsigned part) -> mpc_rt_status_t {
-    Part &own = *parts[part];
-    if (auto status = openLoop(*own.context))
-      return status;
     if (auto status = bind(part, call, batch))
       return status;
+    Part &own = *parts[part];
     return loopOf(part).forward(*own.context, own.call.inputs(), own.call.outputs(),
                                 own.call.rows());
   });
@@ -192,6 +212,8 @@ mpc_rt_status_t BatchParts::forward(const void *const *inputs, void *const *outp
 }
 
 mpc_rt_status_t BatchParts::backward(void *const *gradients) {
+  if (auto status = openLoops())
+    return status;
   restartReductions();
   return onParts([&](unsigned part) {
     return loopOf(part).backward(*parts[part]->context, part == 0 ? gradients : nullptr);
@@ -199,6 +221,8 @@ mpc_rt_status_t BatchParts::backward(void *const *gradients) {
 }
 
 mpc_rt_status_t BatchParts::unscale(void *const *gradients, int32_t *finite) {
+  if (auto status = openLoops())
+    return status;
   if (!updatesByParts)
     return whole.trainLoop->unscale(whole, gradients, finite);
   return onParts([&](unsigned part) {
@@ -208,6 +232,8 @@ mpc_rt_status_t BatchParts::unscale(void *const *gradients, int32_t *finite) {
 }
 
 mpc_rt_status_t BatchParts::apply(void *const *gradients, mpc_rt_applied_t *applied) {
+  if (auto status = openLoops())
+    return status;
   if (!updatesByParts)
     return whole.trainLoop->apply(whole, gradients, applied);
   // All copies are made before the first part changes what they are of.
@@ -228,7 +254,9 @@ mpc_rt_status_t BatchParts::apply(void *const *gradients, mpc_rt_applied_t *appl
 
 mpc_rt_status_t BatchParts::trainStep(const mpc_rt_entry_info_t &entry, const void *const *inputs,
                                       void *const *outputs, int64_t batch) {
-  if (auto status = forward(inputs, /*outputs=*/nullptr, batch))
+  if (auto status = openLoops())
+    return status;
+  if (auto status = forwardParts(inputs, /*outputs=*/nullptr, batch))
     return status;
   const float loss = *static_cast<const float *>(parts.front()->call.outputs()[0]);
   if (auto status = backward(/*gradients=*/nullptr))
@@ -247,9 +275,7 @@ mpc_rt_status_t BatchParts::trainStep(const mpc_rt_entry_info_t &entry, const vo
     else if (areEqual(name, "learning_rate"))
       std::memcpy(outputs[i], &applied.learning_rate, sizeof applied.learning_rate);
     else if (areEqual(name, "finite"))
-      *static_cast<uint8_t *>(outputs[i]) = finite != 0;
-    else
-      return fail(MPC_RT_INTERNAL, "train_step: parts of a batch have no output '%s'", name);
+      *static_cast<uint8_t *>(outputs[i]) = finite != 0; // checkParts() lets no others pass
   }
   return MPC_RT_OK;
 }
@@ -329,10 +355,10 @@ namespace {
 mpc_rt_status_t checkParts(const mpc_rt_context_t &context, uint32_t ranks, uint32_t parts) {
   const mpc_rt_executable_t &executable = context.executable();
   const char *model = executable.model_name;
-  if ((parts & (parts - 1)) != 0 || parts > mostPartsOfBatch)
+  if (!rules::areBatchParts(parts))
     return fail(MPC_RT_INVALID_ARGUMENT,
-                "%s: a batch in %u parts; expected a power of two up to %u", model, parts,
-                mostPartsOfBatch);
+                "%s: a batch in %u parts; expected a power of two up to %lld", model, parts,
+                static_cast<long long>(rules::mostBatchParts));
   if (parts % ranks != 0)
     return fail(MPC_RT_INVALID_ARGUMENT,
                 "%s: %u ranks cannot share a batch in %u parts; expected a number of ranks that "
@@ -341,11 +367,18 @@ mpc_rt_status_t checkParts(const mpc_rt_context_t &context, uint32_t ranks, uint
   if (auto status = checkDistributed(context))
     return status;
   for (uint32_t i = 0; i < executable.entry_count; ++i)
-    if (BatchParts::takes(executable.entries[i]) && !hasRows(executable.entries[i]))
+    if (BatchParts::takes(executable.entries[i]) && !readsRows(executable.entries[i]))
       return fail(MPC_RT_FAILED_PRECONDITION,
                   "%s: was compiled for a fixed batch, which has no parts; compile it with "
                   "--batch=dynamic",
                   model);
+  for (uint32_t i = 0; i < executable.entry_count; ++i)
+    for (uint32_t j = 0; areEqual(executable.entries[i].name, "train_step") &&
+                         j < executable.entries[i].output_count;
+         ++j)
+      if (const char *name = executable.entries[i].outputs[j].name; !isStepResult(name))
+        return fail(MPC_RT_FAILED_PRECONDITION,
+                    "%s: a step in parts has no output '%s'; train it without parts", model, name);
   if (!context.driver->computes() || context.driver->ownsMemory())
     return fail(MPC_RT_FAILED_PRECONDITION, "%s: only a CPU computes a batch in parts", model);
   return MPC_RT_OK;
@@ -371,6 +404,8 @@ mpc_rt_status_t mpc_rt_context_set_parts(mpc_rt_context_t *context,
         return status;
     }
     context->rankReductions.reset();
+    // A forward pass kept values of the parts that were.
+    context->trainLoop.reset();
     context->batchParts = std::move(made);
     return MPC_RT_OK;
   });

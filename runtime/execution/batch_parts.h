@@ -45,12 +45,17 @@ public:
 private:
   struct Part;
 
+  // FAILED_PRECONDITION after a fork.
+  mpc_rt_status_t checkThreads() const;
+  mpc_rt_status_t openLoops();
   mpc_rt_status_t prepareRun();
   void copyVariables(Part &part, bool forUpdate);
   void restartReductions();
   mpc_rt_status_t onParts(const std::function<mpc_rt_status_t(unsigned)> &body);
   mpc_rt_status_t trainStep(const mpc_rt_entry_info_t &entry, const void *const *inputs,
                             void *const *outputs, int64_t batch);
+  // The caller's tensors are checked.
+  mpc_rt_status_t forwardParts(const void *const *inputs, void *const *outputs, int64_t batch);
   mpc_rt_status_t bind(unsigned part, const CallTensors &call, int64_t batch);
   mpc_rt_status_t planEntry(mpc_rt_context_t &context, const char *name, int64_t rows);
   mpc_rt_status_t planStep(unsigned index, int64_t rows);

@@ -83,6 +83,9 @@ const mpc_rt_entry_info_t *findEntry(const mpc_rt_context_t &context, uint32_t e
 mpc_rt_status_t makePartContext(const mpc_rt_context_t &whole,
                                 std::unique_ptr<mpc_rt_context_t> &part);
 
+// The context's loop of a custom training, made by the first call that needs it.
+mpc_rt_status_t openLoop(mpc_rt_context_t &context);
+
 // FAILED_PRECONDITION for a model whose entries reduce nothing.
 mpc_rt_status_t checkDistributed(const mpc_rt_context_t &context);
 
@@ -101,6 +104,10 @@ public:
 private:
   mpc_rt_context_t &context;
 };
+// The first outputs of an entry, whose others the runtime has itself.
+mpc_rt_status_t checkPointers(const mpc_rt_context_t &context, const mpc_rt_entry_info_t &entry,
+                              const void *const *inputs, void *const *outputs, uint32_t outputCount,
+                              int64_t batch);
 mpc_rt_status_t reserveArena(mpc_rt_context_t &context, const mpc_rt_entry_info_t &entry,
                              int64_t batch);
 mpc_rt_status_t runEntry(mpc_rt_context_t &context, const mpc_rt_entry_info_t &entry,

@@ -1,23 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/execution/part_of_call.h"
 
-#include "runtime/base/dtype.h"
 #include "runtime/base/status.h"
+#include "runtime/module/model.h"
 
 #include <algorithm>
 
 namespace mpc::rt {
 namespace {
 
-bool hasRows(const mpc_rt_tensor_info_t &tensor) {
-  return tensor.rank && tensor.dims[0] == MPC_RT_DYNAMIC;
-}
-
-// The size with so many rows; checkTables has passed the tensor.
+// The size with so many rows, which bind() has found in range.
 uint64_t bytesOf(const mpc_rt_tensor_info_t &tensor, int64_t rows) {
-  uint64_t bytes = dtypeSize(tensor.dtype);
-  for (uint32_t d = 0; d < tensor.rank; ++d)
-    bytes *= static_cast<uint64_t>(tensor.dims[d] == MPC_RT_DYNAMIC ? rows : tensor.dims[d]);
+  uint64_t bytes = 0;
+  (void)batchBytes(tensor, rows, bytes);
   return bytes;
 }
 
@@ -31,6 +26,14 @@ mpc_rt_status_t PartOfCall::bind(const char *model, const CallTensors &call, int
                                  int64_t count, bool takesRest) {
   empty = count == 0;
   used = empty ? 1 : count;
+  uint64_t unused = 0;
+  auto isInRange = [&](const mpc_rt_tensor_info_t &tensor) {
+    return batchBytes(tensor, first + used, unused);
+  };
+  if (!std::all_of(call.inputs, call.inputs + call.inputCount, isInRange) ||
+      !std::all_of(call.outputs, call.outputs + call.outputCount, isInRange))
+    return fail(MPC_RT_INVALID_ARGUMENT, "%s: %lld rows overflow the size of a tensor", model,
+                static_cast<long long>(first + used));
   uint64_t largest = 0, others = 0;
   for (uint32_t i = 0; i < call.inputCount; ++i)
     largest = std::max(largest, bytesOf(call.inputs[i], 1));

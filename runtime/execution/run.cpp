@@ -32,22 +32,23 @@ bool needsRows(const mpc_rt_entry_info_t &entry) {
   const bool isOne = std::any_of(std::begin(names), std::end(names), [&](const char *name) {
     return std::strcmp(entry.name, name) == 0;
   });
-  return isOne && std::any_of(entry.inputs, entry.inputs + entry.input_count,
-                              [](const mpc_rt_tensor_info_t &tensor) {
-                                return tensor.rank && tensor.dims[0] == MPC_RT_DYNAMIC;
-                              });
+  return isOne && std::any_of(entry.inputs, entry.inputs + entry.input_count, hasRows);
 }
 
-// A rank without rows takes part in the means of the others; not in stages, which keep rows.
+// A rank without rows takes part in the means of the others; without parts not in stages, which
+// keep rows.
 bool mayLackRows(const mpc_rt_context_t &context, const mpc_rt_entry_info_t &entry) {
-  const bool isWhole =
-      std::strcmp(entry.name, "train_step") == 0 || std::strcmp(entry.name, "evaluate") == 0;
-  return isWhole && (context.batchParts ? context.batchParts->hasOtherRanks()
-                                        : context.rankReductions != nullptr);
+  if (!context.batchParts)
+    return context.rankReductions && BatchParts::takes(entry);
+  const bool isStage = std::strcmp(entry.name, "train_forward") == 0;
+  return context.batchParts->hasOtherRanks() && (isStage || BatchParts::takes(entry));
 }
 
-mpc_rt_status_t checkPointers(const mpc_rt_context_t &context, const mpc_rt_entry_info_t &entry,
-                              const void *const *inputs, void *const *outputs, int64_t batch) {
+} // namespace
+
+mpc_rt_status_t mpc::rt::checkPointers(const mpc_rt_context_t &context,
+                                       const mpc_rt_entry_info_t &entry, const void *const *inputs,
+                                       void *const *outputs, uint32_t outputCount, int64_t batch) {
   if (batch < 0)
     return fail(MPC_RT_INVALID_ARGUMENT, "%s: batch %lld; expected at least 0", entry.name,
                 static_cast<long long>(batch));
@@ -55,7 +56,7 @@ mpc_rt_status_t checkPointers(const mpc_rt_context_t &context, const mpc_rt_entr
     return fail(MPC_RT_INVALID_ARGUMENT, "%s: batch 0; expected at least 1 row to take means of",
                 entry.name);
   const bool fetched = !inputs && context.driver->deviceMemory().hasInputs(entry, batch);
-  if ((entry.input_count && !inputs && !fetched) || (entry.output_count && !outputs))
+  if ((entry.input_count && !inputs && !fetched) || (outputCount && !outputs))
     return fail(MPC_RT_INVALID_ARGUMENT, "%s: the array of inputs or outputs is null", entry.name);
   auto empty = [batch](const mpc_rt_tensor_info_t &tensor) {
     return std::any_of(tensor.dims, tensor.dims + tensor.rank, [batch](int64_t extent) {
@@ -66,14 +67,12 @@ mpc_rt_status_t checkPointers(const mpc_rt_context_t &context, const mpc_rt_entr
     if (!inputs[i] && !empty(entry.inputs[i]))
       return fail(MPC_RT_INVALID_ARGUMENT, "%s: input '%s' is null", entry.name,
                   entry.inputs[i].name);
-  for (uint32_t i = 0; i < entry.output_count; ++i)
+  for (uint32_t i = 0; i < outputCount; ++i)
     if (!outputs[i] && !empty(entry.outputs[i]))
       return fail(MPC_RT_INVALID_ARGUMENT, "%s: output '%s' is null", entry.name,
                   entry.outputs[i].name);
   return MPC_RT_OK;
 }
-
-} // namespace
 
 mpc_rt_status_t mpc::rt::checkForks(const mpc_rt_context_t &context,
                                     const mpc_rt_entry_info_t &entry) {
@@ -178,7 +177,7 @@ mpc_rt_status_t mpc::rt::runContext(mpc_rt_context_t &context, const mpc_rt_entr
   ContextUse use(&context.user, entry.name);
   if (use.status())
     return use.status();
-  if (auto status = checkPointers(context, entry, inputs, outputs, batch))
+  if (auto status = checkPointers(context, entry, inputs, outputs, entry.output_count, batch))
     return status;
   return guard(entry.name, [&] { return run(context, entry, inputs, outputs, batch, onDevice); });
 }

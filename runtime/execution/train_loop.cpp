@@ -28,16 +28,6 @@ const mpc_rt_entry_info_t *findEntry(const mpc_rt_executable_t &executable, cons
   return nullptr;
 }
 
-// Bytes with dimension 0 as the batch where it is; false on overflow.
-bool bytesOf(const mpc_rt_tensor_info_t &tensor, int64_t batch, uint64_t &bytes) {
-  int64_t dims[MPC_RT_MAX_RANK];
-  std::copy_n(tensor.dims, tensor.rank, dims);
-  if (tensor.rank && dims[0] == MPC_RT_DYNAMIC)
-    dims[0] = batch;
-  return countElements(dims, tensor.rank, bytes) &&
-         !__builtin_mul_overflow(bytes, dtypeSize(tensor.dtype), &bytes);
-}
-
 } // namespace
 
 std::vector<GradientEntry> findGradients(const mpc_rt_executable_t &executable) {
@@ -125,7 +115,8 @@ mpc_rt_status_t TrainLoop::open(const mpc_rt_executable_t &executable) {
   uint64_t end = 0, bytes = 0;
   for (const GradientEntry &gradient : gradients) {
     gradientOffsets.push_back(end);
-    if (!bytesOf(*gradient.tensor, 0, bytes) || __builtin_add_overflow(end, alignUp(bytes), &end))
+    if (!batchBytes(*gradient.tensor, 0, bytes) ||
+        __builtin_add_overflow(end, alignUp(bytes), &end))
       return fail(MPC_RT_DATA_LOSS, "%s: the gradients' sizes overflow; compile the model again",
                   model);
   }
@@ -139,7 +130,7 @@ bool TrainLoop::keptBytes(int64_t rows, uint64_t &end) {
   end = 0;
   for (Kept &kept : keptTensors) {
     kept.offset = end;
-    if (!bytesOf(*kept.tensor, rows, bytes) || __builtin_add_overflow(end, alignUp(bytes), &end))
+    if (!batchBytes(*kept.tensor, rows, bytes) || __builtin_add_overflow(end, alignUp(bytes), &end))
       return false;
   }
   return true;
@@ -246,7 +237,7 @@ bool TrainLoop::divideAll(mpc_rt_context_t &context, float divisor) {
   context.hostTeam.begin();
   auto divide = [&](const mpc_rt_tensor_info_t &tensor, void *data) {
     uint64_t bytes = 0;
-    (void)bytesOf(tensor, batch, bytes); // was in range when memory was laid out
+    (void)batchBytes(tensor, batch, bytes); // was in range when memory was laid out
     finite &= divideGradient(context.hostTeam, tensor.dtype, data, bytes, isScaled, divisor);
   };
   for (uint32_t i = 0; i < gradients.size(); ++i)
@@ -292,7 +283,7 @@ mpc_rt_status_t TrainLoop::apply(mpc_rt_context_t &context, void *const *given,
   if (isDynamic && isFinite && scaleUsed >= 1)
     for (uint32_t i = 0; i < gradients.size() && isFinite; ++i) {
       uint64_t bytes = 0;
-      (void)bytesOf(*gradients[i].tensor, batch, bytes);
+      (void)batchBytes(*gradients[i].tensor, batch, bytes);
       isFinite = areFinite(context.hostTeam, gradients[i].tensor->dtype, current[i], bytes);
     }
   const bool finite = isFinite;

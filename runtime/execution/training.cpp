@@ -9,9 +9,18 @@
 
 using namespace mpc::rt;
 
+mpc_rt_status_t mpc::rt::openLoop(mpc_rt_context_t &context) {
+  if (context.trainLoop)
+    return MPC_RT_OK;
+  auto loop = std::make_unique<TrainLoop>(context.allocator);
+  if (auto status = loop->open(context.executable()))
+    return status;
+  context.trainLoop = std::move(loop);
+  return MPC_RT_OK;
+}
+
 namespace {
 
-// The context's loop, made by the first call that needs it.
 template <typename Body>
 mpc_rt_status_t withLoop(const char *what, mpc_rt_context_t *context, Body body) {
   if (!context)
@@ -20,12 +29,8 @@ mpc_rt_status_t withLoop(const char *what, mpc_rt_context_t *context, Body body)
   if (use.status())
     return use.status();
   return guard(what, [&]() -> mpc_rt_status_t {
-    if (!context->trainLoop) {
-      auto loop = std::make_unique<TrainLoop>(context->allocator);
-      if (auto status = loop->open(context->executable()))
-        return status;
-      context->trainLoop = std::move(loop);
-    }
+    if (auto status = openLoop(*context))
+      return status;
     return body(*context->trainLoop);
   });
 }

@@ -43,6 +43,12 @@ float fixedLossScale(const mpc_rt_executable_t &executable) noexcept;
 
 // Bytes of a static shape that checkTables has passed.
 uint64_t tensorBytes(const mpc_rt_tensor_info_t &tensor) noexcept;
+// Whether its first dimension is the batch.
+inline bool hasRows(const mpc_rt_tensor_info_t &tensor) noexcept {
+  return tensor.rank && tensor.dims[0] == MPC_RT_DYNAMIC;
+}
+// Bytes with so many rows, where it has them; false on overflow.
+bool batchBytes(const mpc_rt_tensor_info_t &tensor, int64_t rows, uint64_t &bytes) noexcept;
 
 // arena_fixed + batch * arena_per_sample; false on overflow.
 bool arenaBytes(const mpc_rt_entry_info_t &entry, int64_t batch, uint64_t &bytes) noexcept;

@@ -6,6 +6,7 @@
 #include "runtime/base/status.h"
 #include "runtime/module/model.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace mpc::rt {
@@ -172,6 +173,15 @@ float fixedLossScale(const mpc_rt_executable_t &e) noexcept {
 uint64_t tensorBytes(const mpc_rt_tensor_info_t &tensor) noexcept {
   uint64_t count = 0;
   return countElements(tensor.dims, tensor.rank, count) ? count * dtypeSize(tensor.dtype) : 0;
+}
+
+bool batchBytes(const mpc_rt_tensor_info_t &tensor, int64_t rows, uint64_t &bytes) noexcept {
+  int64_t dims[MPC_RT_MAX_RANK];
+  std::copy_n(tensor.dims, tensor.rank, dims);
+  if (hasRows(tensor))
+    dims[0] = rows;
+  return countElements(dims, tensor.rank, bytes) &&
+         !__builtin_mul_overflow(bytes, dtypeSize(tensor.dtype), &bytes);
 }
 
 bool arenaBytes(const mpc_rt_entry_info_t &entry, int64_t batch, uint64_t &bytes) noexcept {

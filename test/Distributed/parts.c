@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * mpc-test-parts LIB: steps of a model in parts of the batch. The four calls of a training loop
- * leave the bytes of whole steps, parts that have no rows change nothing of what is asked for, and
- * memory is planned for each part. */
+ * leave the bytes of whole steps, parts that have no rows change nothing of what is asked for,
+ * memory is planned for each part, and what is called wrongly, or after a fork, is refused. */
 #include "mpc-rt/collectives.h"
 #include "mpc-rt/device.h"
 #include "mpc-rt/training.h"
@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { PARTS = 4, STEPS = 5, ROWS = 10, MOST = 16 };
 
@@ -66,6 +68,46 @@ static int same_variables(mpc_rt_context_t *a, mpc_rt_context_t *b) {
   return same;
 }
 
+/* Calls that a caller must not make are refused, and change nothing. */
+static void misuse(mpc_rt_context_t *context, void *const *inputs, void *const *results) {
+  const void *none[MOST] = {NULL};
+  const void *const *given = (const void *const *)inputs;
+  expect(mpc_rt_context_backward(context, NULL) == MPC_RT_FAILED_PRECONDITION,
+         "backward needs a forward pass");
+  expect(mpc_rt_context_apply_gradients(context, NULL, NULL) == MPC_RT_FAILED_PRECONDITION,
+         "apply needs gradients");
+  expect(mpc_rt_context_forward(context, NULL, results, ROWS) == MPC_RT_INVALID_ARGUMENT,
+         "an array of inputs");
+  expect(mpc_rt_context_forward(context, none, results, ROWS) == MPC_RT_INVALID_ARGUMENT,
+         "an input");
+  expect(mpc_rt_context_forward(context, given, NULL, ROWS) == MPC_RT_INVALID_ARGUMENT,
+         "an array of outputs");
+  expect(mpc_rt_context_forward(context, given, results, -1) == MPC_RT_INVALID_ARGUMENT,
+         "a batch below 0");
+  expect(mpc_rt_context_forward(context, given, results, 0) == MPC_RT_INVALID_ARGUMENT,
+         "a forward pass of one rank alone needs rows");
+  expect(mpc_rt_context_forward(context, given, results, INT64_MAX / 2) != MPC_RT_OK,
+         "rows beyond any memory");
+}
+
+/* A child of a fork is told that it has no threads, and can give the context back. */
+static void forked(mpc_rt_context_t *context, uint32_t step, void *const *inputs,
+                   void *const *outputs) {
+  int status = -1;
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    const mpc_rt_status_t run =
+        mpc_rt_context_run(context, step, (const void *const *)inputs, outputs, ROWS);
+    const mpc_rt_status_t parts = mpc_rt_context_set_parts(context, NULL, PARTS);
+    mpc_rt_context_release(context);
+    _exit(run == MPC_RT_FAILED_PRECONDITION && parts == MPC_RT_OK ? 0 : 1);
+  }
+  expect(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) &&
+             WEXITSTATUS(status) == 0,
+         "a child of a fork goes on");
+}
+
 static uint64_t planned(mpc_rt_context_t *context, uint32_t entry) {
   mpc_rt_memory_t memory = {0};
   memory.struct_size = sizeof memory;
@@ -95,6 +137,7 @@ int main(int argc, char **argv) {
     results[1 + i] = malloc(bytes_of(&entries[predict].outputs[i], ROWS));
 
   mpc_rt_context_t *steps = create(model, PARTS), *calls = create(model, PARTS);
+  misuse(calls, inputs, results);
   for (int64_t i = 0; i != STEPS; ++i) {
     const int64_t rows = i == STEPS - 1 ? 3 : ROWS; /* one part of four has none */
     for (uint32_t t = 0; t != entry->input_count; ++t)
@@ -112,6 +155,7 @@ int main(int argc, char **argv) {
     expect(memcmp(&loss, outputs[0], sizeof loss) == 0, "both have one loss");
   }
   expect(same_variables(steps, calls), "four calls leave the bytes of a step");
+  forked(calls, step, inputs, outputs);
 
   expect(mpc_rt_context_run(steps, step, (const void *const *)inputs, outputs, 0) ==
              MPC_RT_INVALID_ARGUMENT,

@@ -120,7 +120,7 @@ class Float8(FolderTest):
                 self.assertIn("compute 68", line)
                 self.assertTrue(all(int(n) % 16 == 0 for n in re.search(r"x(\d+)x(\d+)", line).groups()), line)
         # Six products have operands to turn, whether one or both: a launch each.
-        copies = [line for line in launches if "mpc_turned" in line]
+        copies = [line for line in launches if "mpc_transposed" in line]
         self.assertEqual(len(copies), 6, launches)
         self.assertEqual(len(launches), most, launches)
         for settings in (WITHOUT, {"MPC_FAKE_CUBLASLT_FLOAT8": "none"}):

@@ -170,6 +170,11 @@ class Search:
         self.write("names", [models.layer("Dense", name, units=32, activation="relu") for name in ("a.c", "abc", "x+(y")])
         policies, _, manifest, _ = self.auto("names", "memory,mixed_bfloat16", "--mode=infer", "--metric=output:0.05")
         assert set(policies) == {"a\\.c", "abc", "x\\+\\(y", "head"}, policies
+        compute = {row["path"]: row["compute"] for row in manifest["layers"]}
+        for key, policy in policies.items():
+            expected = "bf16" if policy == "mixed_bfloat16" else "f32"
+            assert compute[re.sub(r"\\(.)", r"\1", key)] == expected, (key, policy, compute)
+        assert "mixed_bfloat16" in policies.values(), policies
 
 
 def main():

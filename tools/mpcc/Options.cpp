@@ -4,6 +4,7 @@
 #include "mpc/Numerics/Lint/Lint.h"
 #include "mpc/Policy/PathPattern.h"
 #include "mpc/Training/TrainingOptions.h"
+#include "runtime/rules/batch_parts.h"
 #include "runtime/untrusted/outlets.h"
 #include "tools/ParseErrors.h"
 #include "tools/mpcc/CacheFolder.h"
@@ -253,9 +254,9 @@ static bool searches(const CommandLine &line) {
 /// Says before anything is compiled where the runtime refuses parts (mpc_rt_context_set_parts).
 static void checkParts(const CommandLine &line, UsageErrors &errors) {
   const int64_t parts = line.deterministicRanks;
-  if (parts < 1 || parts > 1024 || !llvm::isPowerOf2_64(uint64_t(parts)))
+  if (!rules::areBatchParts(parts))
     errors.report("--deterministic-ranks=" + std::to_string(parts) +
-                  ": expected a power of two up to 1024");
+                  ": expected a power of two up to " + std::to_string(rules::mostBatchParts));
   if (!line.distributed)
     errors.report("--deterministic-ranks: is for several ranks; add --distributed");
   if (line.batch != "dynamic")

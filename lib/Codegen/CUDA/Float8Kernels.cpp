@@ -7,7 +7,7 @@ llvm::StringRef mpc::getCudaFloat8Kernels() {
   return R"cuda(
 // [rows, columns] of bytes as [columns, length], length being a multiple of 16, with zeros behind the
 // rows: a thread takes 16 rows of 4 columns.
-__device__ inline void turned(const Turn &t, const index i) {
+__device__ inline void transposed(const TransposePart &t, const index i) {
   const index across = (t.columns + 3) / 4, along = t.length / 16;
   const bool by_words = t.columns % 4 == 0 && (size_t)t.from % 4 == 0;
   const index place = divided(i, across), matrix = divided(place, along);
@@ -34,12 +34,12 @@ __device__ inline void turned(const Turn &t, const index i) {
 }
 // The operands of a product, one or both.
 extern "C" __global__ void __launch_bounds__(256)
-    mpc_turned_operands_8(const Turns turns, const index count) {
+    mpc_transposed_operands_8(const Transposes transposes, const index count) {
   for (index i = first_index(); i < count; i += index_step())
-    if (i < turns.parts[0].count)
-      turned(turns.parts[0], i);
+    if (i < transposes.parts[0].count)
+      transposed(transposes.parts[0], i);
     else
-      turned(turns.parts[1], i - turns.parts[0].count);
+      transposed(transposes.parts[1], i - transposes.parts[0].count);
 }
 // As float16, which holds every number of both formats.
 __device__ inline f16 of_e4m3(unsigned char x) {

@@ -275,7 +275,7 @@ extern "C" __global__ void __launch_bounds__(256)
 
 // The filter [taps, channels, filters] as [taps, filters, channels].
 template <class T>
-__device__ inline void turned(const WindowArguments w, const T *x, T *y, const index count) {
+__device__ inline void transposed_filter(const WindowArguments w, const T *x, T *y, const index count) {
   for (index i = first_index(); i < count; i += index_step()) {
     const index pair = divided(i, w.channels), c = i - pair * w.channels;
     const index k = divided(pair, w.filters), f = pair - k * w.filters;
@@ -283,18 +283,18 @@ __device__ inline void turned(const WindowArguments w, const T *x, T *y, const i
   }
 }
 extern "C" __global__ void __launch_bounds__(256)
-    mpc_turned_filter_16(const WindowArguments w, const unsigned short *x, unsigned short *y,
+    mpc_transposed_filter_16(const WindowArguments w, const unsigned short *x, unsigned short *y,
                          const index count) {
-  turned(w, x, y, count);
+  transposed_filter(w, x, y, count);
 }
 extern "C" __global__ void __launch_bounds__(256)
-    mpc_turned_filter_32(const WindowArguments w, const unsigned *x, unsigned *y, const index count) {
-  turned(w, x, y, count);
+    mpc_transposed_filter_32(const WindowArguments w, const unsigned *x, unsigned *y, const index count) {
+  transposed_filter(w, x, y, count);
 }
 extern "C" __global__ void __launch_bounds__(256)
-    mpc_turned_filter_64(const WindowArguments w, const unsigned long long *x, unsigned long long *y,
+    mpc_transposed_filter_64(const WindowArguments w, const unsigned long long *x, unsigned long long *y,
                          const index count) {
-  turned(w, x, y, count);
+  transposed_filter(w, x, y, count);
 }
 
 // The matrix [rows, columns] as [columns, rows]: filters as cuDNN wants them, and back.

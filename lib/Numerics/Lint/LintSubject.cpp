@@ -51,9 +51,10 @@ std::string mpc::nameOf(double number) {
   return text;
 }
 
-/// Whether the result is made of the first operand's elements alone.
+/// Whether the result is made of the first operand's elements alone, moved or rounded.
 static bool passesElements(Operation *op) {
-  return isa<CastOp, ReshapeOp, TransposeOp, BroadcastLikeOp, SliceOp, StopGradientOp>(op);
+  const bool hasOthers = isa<ConcatenateOp, PadOp>(op);
+  return (op->hasTrait<MovesElements>() && !hasOthers) || isa<CastOp, StopGradientOp>(op);
 }
 
 Value mpc::skipMovement(Value value, function_ref<bool(Operation *)> stop) {

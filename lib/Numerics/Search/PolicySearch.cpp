@@ -26,7 +26,7 @@ PolicySearch::PolicySearch(const CostModel &model, std::vector<std::vector<unsig
     : model(model), allowed(std::move(allowed)), oracle(std::move(oracle)), mostTrials(mostTrials) {
 }
 
-static size_t countNarrow(const PolicyAssignment &assignment) {
+size_t mpc::countNarrow(const PolicyAssignment &assignment) {
   return size_t(llvm::count_if(assignment, [](unsigned policy) { return policy != 0; }));
 }
 

@@ -87,7 +87,7 @@ mpc_rt_status_t Convolver::toPixels(const Convolution &c, uint32_t id, const voi
     int64_t count = c.filterElements();
     void *parameters[] = {&window, &rhs, &filter, &count};
     if (auto status =
-            kernels.launchNamed(sized("mpc_turned_filter_", c.rhs).c_str(), parameters, count))
+            kernels.launchNamed(sized("mpc_transposed_filter_", c.rhs).c_str(), parameters, count))
       return status;
   }
   uint8_t *matrix = scratch.data() + filterBytes;

@@ -69,20 +69,20 @@ mpc_rt_status_t Float8Contractor::multiplyFloat8(const ProductKey &key, const Co
   if (lhsBytes + rhsBytes)
     if (auto status = scratch.reserve(lhsBytes + rhsBytes, layer))
       return status;
-  Turns turns = {};
+  Transposes transposes = {};
   int copies = 0;
-  auto turn = [&](const void *&operand, uint8_t *copy, int64_t columns) {
+  auto transpose = [&](const void *&operand, uint8_t *copy, int64_t columns) {
     const int64_t threads = c.batch * divideUp(columns, columnsOfTile) * (c.k / rowMultiple);
-    turns.parts[copies++] = {operand, copy, stored.k, columns, c.k, threads};
+    transposes.parts[copies++] = {operand, copy, stored.k, columns, c.k, threads};
     operand = copy;
   };
   if (stored.transposeLhs)
-    turn(lhs, scratch.data(), c.m);
+    transpose(lhs, scratch.data(), c.m);
   if (!stored.transposeRhs)
-    turn(rhs, scratch.data() + lhsBytes, c.n);
-  int64_t count = turns.parts[0].count + turns.parts[1].count;
-  void *parameters[] = {&turns, &count};
-  if (auto status = kernels.launchNamed("mpc_turned_operands_8", parameters, count))
+    transpose(rhs, scratch.data() + lhsBytes, c.n);
+  int64_t count = transposes.parts[0].count + transposes.parts[1].count;
+  void *parameters[] = {&transposes, &count};
+  if (auto status = kernels.launchNamed("mpc_transposed_operands_8", parameters, count))
     return status;
   return contractor.multiply(key, c, lhs, rhs, nullptr, out, layer);
 }

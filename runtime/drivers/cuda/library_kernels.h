@@ -30,7 +30,7 @@ using arguments::Exchange;
 using arguments::ExchangePart;
 using arguments::ProductArguments;
 using arguments::ScoreArguments;
-using arguments::Turns;
+using arguments::Transposes;
 using arguments::Widening;
 using arguments::Widenings;
 using arguments::WindowArguments;

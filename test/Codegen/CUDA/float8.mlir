@@ -5,7 +5,7 @@
 // CHECK: __device__ inline f8e4m3 narrow_f8e4m3(float x) {
 // CHECK: cvt.rn.satfinite.e4m3x2.f32
 // CHECK: __device__ inline f8e5m2 narrow_f8e5m2(float x) {
-// CHECK: mpc_turned_operands_8(
+// CHECK: mpc_transposed_operands_8(
 // CHECK: mpc_widened_operands_8(
 // CHECK-NOT: mpc_product
 // CHECK: kernel_predict_element(const bf16 &a0, f8e4m3 &a1,

@@ -2,32 +2,20 @@
 #include "tools/mpcc/search/PolicyFile.h"
 #include "mpc/Policy/DTypePolicyMap.h"
 #include "runtime/untrusted/outlets.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
+#include "llvm/Support/Regex.h"
 #include <cmath>
 
 using namespace mpc;
-
-/// A path that is no plain name matches itself as a regular expression.
-static std::string keyOf(llvm::StringRef path) {
-  std::string key;
-  for (char c : path) {
-    // Only characters of ASCII mean anything in a regular expression.
-    if (llvm::isPunct(c) && c != '_' && c != '/' && c != '-')
-      key += '\\';
-    key += c;
-  }
-  return key;
-}
 
 std::string mpc::writePolicyMap(const CostModel &model, const PolicyAssignment &assignment) {
   DTypePolicyMap map = llvm::cantFail(DTypePolicyMap::withDefault("float32"));
   for (auto [layer, policy] : llvm::zip_equal(model.getLayers(), assignment))
     if (layer.isDecided)
-      // Paths differ, and so do their keys.
-      llvm::consumeError(map.set(keyOf(layer.path), model.getPolicies()[policy]));
+      // Keys are regular expressions. Paths differ, and so do their keys.
+      llvm::cantFail(map.set(llvm::Regex::escape(layer.path), model.getPolicies()[policy]));
   return llvm::formatv("{0:2}\n", llvm::json::Value(map.toConfig())).str();
 }
 
@@ -40,12 +28,9 @@ static std::string percent(double share) {
 /// The failed trial with the fewest narrow layers in which this one was narrow.
 static const Trial *findFailure(const SearchOutcome &outcome, size_t layer) {
   const Trial *best = nullptr;
-  auto countNarrow = [](const Trial &trial) {
-    return llvm::count_if(trial.assignment, [](unsigned policy) { return policy != 0; });
-  };
   for (const Trial &trial : outcome.trials)
     if (!trial.result.holds && trial.assignment[layer] &&
-        (!best || countNarrow(trial) < countNarrow(*best)))
+        (!best || countNarrow(trial.assignment) < countNarrow(best->assignment)))
       best = &trial;
   return best;
 }
@@ -102,7 +87,7 @@ static llvm::json::Array describeTrials(const SearchRecord &record) {
     for (auto [layer, policy] : llvm::zip_equal(record.model.getLayers(), trial.assignment))
       if (policy)
         narrow[layer.path] = record.model.getPolicies()[policy].getName();
-    trials.push_back(llvm::json::Object{{"cost", trial.cost / all},
+    trials.push_back(llvm::json::Object{{"cost", finiteOrNull(trial.cost / all)},
                                         {"holds", trial.result.holds},
                                         {"excess", finiteOrNull(trial.result.excess)},
                                         {"result", trial.result.text},
@@ -134,9 +119,9 @@ std::string mpc::writeSearchJson(const SearchRecord &record) {
   llvm::json::Object report{
       {"objective", model.getObjective() == SearchObjective::Speed ? "speed" : "memory"},
       {"target", model.getSpeeds().name},
-      {"cost", model.costOf(*record.outcome.chosen) / all},
+      {"cost", finiteOrNull(model.costOf(*record.outcome.chosen) / all)},
       {"steps", record.options.steps},
-      {"seed", int64_t(record.options.seed)},
+      {"seed", record.options.seed},
       {"tolerances", std::move(tolerances)},
       {"layers", std::move(layers)},
       {"trials", describeTrials(record)}};
@@ -190,9 +175,8 @@ std::string mpc::writeSearchPage(const SearchRecord &record) {
   page += "</tbody></table></div>\n<h2>Trials</h2>\n" +
           head({"narrow layers", "cost", "holds", "result"});
   for (const Trial &trial : record.outcome.trials)
-    page += row({std::to_string(
-                     llvm::count_if(trial.assignment, [](unsigned policy) { return policy != 0; })),
-                 percent(trial.cost / all), trial.result.holds ? "yes" : "no", trial.result.text});
+    page += row({std::to_string(countNarrow(trial.assignment)), percent(trial.cost / all),
+                 trial.result.holds ? "yes" : "no", trial.result.text});
   return page + "</tbody></table></div>\n</main>\n</body></html>\n";
 }
 

@@ -111,7 +111,7 @@ llvm::Expected<TrialResult> SearchRun::tryOut(const CostModel &model, ModelRunne
   if (!measured)
     return measured.takeError();
   TrialResult result = compareMeasurements(reference, *measured, search.metrics);
-  const auto narrow = llvm::count_if(assignment, [](unsigned policy) { return policy != 0; });
+  const size_t narrow = countNarrow(assignment);
   say(llvm::Twine(narrow) + (narrow == 1 ? " narrow layer: " : " narrow layers: ") + result.text +
       (result.holds ? "" : ", beyond the tolerance"));
   return result;

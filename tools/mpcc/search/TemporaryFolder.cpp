@@ -5,6 +5,7 @@
 
 #include <csignal>
 #include <cstring>
+#include <sys/wait.h>
 #include <unistd.h>
 
 using namespace mpc;
@@ -16,8 +17,10 @@ volatile sig_atomic_t childToEnd = 0;
 } // namespace
 
 static void removeAndExit(int received) {
-  if (childToEnd > 0)
+  if (childToEnd > 0) {
     ::kill(pid_t(childToEnd), SIGTERM);
+    ::waitpid(pid_t(childToEnd), nullptr, 0); // it may write until then
+  }
   // A handler may call fork, execl and _exit; it may not walk over the folder.
   if (*folderToRemove && ::fork() == 0) {
     ::execl("/bin/rm", "rm", "-rf", "--", folderToRemove, static_cast<char *>(nullptr));
@@ -27,14 +30,6 @@ static void removeAndExit(int received) {
 }
 
 llvm::Error TemporaryFolder::make() {
-  llvm::SmallString<128> made;
-  if (std::error_code code = llvm::sys::fs::createUniqueDirectory("mpcc-search", made))
-    return llvm::createStringError(
-        code, "a folder for temporary files cannot be made: " + code.message() +
-                  "; expected one that can be written; set TMPDIR");
-  path = made.str().str();
-  if (path.size() < sizeof folderToRemove)
-    std::memcpy(folderToRemove, path.c_str(), path.size() + 1);
   for (int number : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction action = {};
     if (sigaction(number, nullptr, &action) != 0 || action.sa_handler == SIG_IGN)
@@ -42,6 +37,16 @@ llvm::Error TemporaryFolder::make() {
     action.sa_handler = removeAndExit;
     sigaction(number, &action, nullptr);
   }
+  llvm::SmallString<128> made;
+  if (std::error_code code = llvm::sys::fs::createUniqueDirectory("mpcc-search", made))
+    return llvm::createStringError(
+        code, "a folder for temporary files cannot be made: " + code.message() +
+                  "; expected one that can be written; set TMPDIR");
+  path = made.str().str();
+  if (path.size() >= sizeof folderToRemove) // longer than the system's paths
+    return llvm::createStringError(llvm::inconvertibleErrorCode(),
+                                   path + ": is too long a path; set TMPDIR to a shorter one");
+  std::memcpy(folderToRemove, path.c_str(), path.size() + 1);
   return llvm::Error::success();
 }
 

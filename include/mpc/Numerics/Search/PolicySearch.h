@@ -9,6 +9,9 @@
 
 namespace mpc {
 
+/// How many layers are not float32.
+size_t countNarrow(const PolicyAssignment &assignment);
+
 /// The verdict of running an assignment.
 struct TrialResult {
   bool holds = false;

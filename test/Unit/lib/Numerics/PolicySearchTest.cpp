@@ -101,7 +101,7 @@ TEST(PolicySearch, FindsTheBestOfAllMaps) {
     runs += errors.runs;
     maps += all.size();
     // Nothing but float32 holds: that is for the caller to tell.
-    ASSERT_EQ(outcome->chosen.has_value(), holds || outcome->trials.empty()) << gains;
+    ASSERT_EQ(outcome->chosen.has_value(), holds || !gains);
     if (!outcome->chosen)
       continue;
     EXPECT_LE(errors.of(*outcome->chosen), errors.tolerance);
@@ -112,6 +112,7 @@ TEST(PolicySearch, FindsTheBestOfAllMaps) {
 
 TEST(PolicySearch, StaysNearTheBestOfManyLayers) {
   std::mt19937 random(2);
+  size_t ended = 0; // before all runs were used
   for (int round = 0; round < 20; ++round) {
     const CostModel model(chainOf(40, random), {DTypePolicy(), policyOf("mixed_bfloat16")}, kSpeeds,
                           SearchObjective::Speed, true);
@@ -122,6 +123,7 @@ TEST(PolicySearch, StaysNearTheBestOfManyLayers) {
     ASSERT_TRUE(outcome && outcome->chosen);
     EXPECT_LE(errors.of(*outcome->chosen), errors.tolerance);
     EXPECT_LE(errors.runs, 64u);
+    ended += errors.runs < 64;
     // No single layer could be narrowed, too.
     for (size_t layer = 0; layer < 40; ++layer) {
       PolicyAssignment narrower = *outcome->chosen;
@@ -130,6 +132,7 @@ TEST(PolicySearch, StaysNearTheBestOfManyLayers) {
         EXPECT_GE(model.costOf(narrower), model.costOf(*outcome->chosen) * (1 - 1e-6));
     }
   }
+  EXPECT_GT(ended, 0u);
 }
 
 TEST(PolicySearch, TakesTheTypeThatHolds) {
@@ -202,6 +205,6 @@ TEST(CostModel, CountsConversionsAndForms) {
   const double wide = model.costOf({0, 0, 0}), dense = model.costOf({0, 1, 0});
   EXPECT_LT(dense, wide);
   EXPECT_LT(model.costOf({0, 3, 0}), dense);
-  // An island without products only adds conversions.
-  EXPECT_GT(model.costOf({0, 0, 1}), wide - 1e4 * 2 / kSpeeds.bytes);
+  // Conversions take a part of what an island without products saves.
+  EXPECT_DOUBLE_EQ(model.costOf({0, 0, 1}), wide - 1e4 / kSpeeds.bytes);
 }

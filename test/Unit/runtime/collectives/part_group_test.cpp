@@ -111,6 +111,26 @@ TEST(PartGroup, GoesOnAfterAFailureOfItsOwn) {
   EXPECT_EQ(b, 3);
 }
 
+// A failure between the start of a reduction and its wait: the communicator still has a job.
+TEST(PartGroup, SettlesWhatWasSent) {
+  Communicator communicator(std::make_unique<SelfTransport>());
+  PartGroup group(communicator, 2);
+  int64_t a = 1, b = 2;
+  const Reduction before = {MPC_RT_INT64, MPC_RT_REDUCTION_SUM_BEFORE};
+  (void)group.reducer(0).start(before, {{&a, 1}});
+  (void)group.reducer(1).start(before, {{&b, 1}});
+  group.stop(MPC_RT_INTERNAL, "lost");
+  group.settle();
+  group.restart();
+  a = 1, b = 2; // the group may have changed them
+  const uint64_t first = group.reducer(0).start(before, {{&a, 1}});
+  const uint64_t second = group.reducer(1).start(before, {{&b, 1}});
+  EXPECT_EQ(group.reducer(0).wait(first), MPC_RT_OK);
+  EXPECT_EQ(group.reducer(1).wait(second), MPC_RT_OK);
+  EXPECT_EQ(a, 0);
+  EXPECT_EQ(b, 1);
+}
+
 TEST(PartGroup, ARankThatIsLostEndsAllParts) {
   runParts(4,
            [&](PartGroup &, Reducer &reducer, unsigned) {
@@ -130,6 +150,15 @@ TEST(PartGroup, DifferentArraysAreAnError) {
     EXPECT_NE(reducer.wait(reducer.start(floatSum, {{numbers.data(), numbers.size()}})), MPC_RT_OK);
     EXPECT_NE(std::string(mpc_rt_last_error()).find("reduce different arrays"), std::string::npos);
   });
+  // As many elements in as many arrays, otherwise divided; and another reduction.
+  for (bool differsInKind : {false, true})
+    runParts(1, [&](PartGroup &, Reducer &reducer, unsigned part) {
+      std::vector<float> a(part == 3 && !differsInKind ? 3 : 1), b(4 - a.size());
+      const Reduction own = {MPC_RT_FLOAT32, part == 3 && differsInKind ? MPC_RT_REDUCTION_MAX
+                                                                        : MPC_RT_REDUCTION_SUM};
+      EXPECT_NE(reducer.wait(reducer.start(own, {{a.data(), a.size()}, {b.data(), b.size()}})),
+                MPC_RT_OK);
+    });
 }
 
 TEST(PartRows, HalvesOfHalves) {
