@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "lib/Import/ONNX/GraphImporter.h"
+#include "lib/Import/ONNX/NodeAttributes.h"
 
 #include "lib/Import/ONNX/ModelInputs.h"
 #include "mpc/Import/ONNX/Functions.h"
@@ -195,8 +196,12 @@ bool GraphImporter::importNode(const Node &node, Scope &scope, llvm::StringRef p
                        "; leave it to the program before or behind the model"));
     return false;
   }
-  return entry->importWhole ? entry->importWhole(*this, node, scope, path)
-                            : emitNode(*this, *entry, node, scope, path);
+  if (!entry->importWhole)
+    return emitNode(*this, *entry, node, scope, path);
+  const NodeAttributes attributes(node);
+  if (!entry->importWhole(*this, node, scope, path, attributes))
+    return false;
+  return refuseUnread(node, path, attributes.getUnread());
 }
 
 bool GraphImporter::importNodes(llvm::ArrayRef<Node> nodes, Scope &scope, llvm::StringRef prefix) {
@@ -234,6 +239,14 @@ bool GraphImporter::importSubgraph(const Graph &graph, Scope &inner, llvm::Strin
   return true;
 }
 
+bool GraphImporter::refuseUnread(const Node &node, llvm::StringRef path,
+                                 llvm::ArrayRef<llvm::StringRef> attributes) {
+  for (llvm::StringRef name : attributes)
+    error(path, node.op + ": the attribute '" + name +
+                    "' is not supported, or of another kind than ONNX's");
+  return attributes.empty();
+}
+
 /// The body's nodes, whose attributes are those of the call where they refer to them.
 bool GraphImporter::importFunction(const Function &function, const Node &node, Scope &scope,
                                    llvm::StringRef path) {
@@ -262,6 +275,14 @@ bool GraphImporter::importFunction(const Function &function, const Node &node, S
         return &attribute;
     return nullptr;
   };
+  llvm::SmallVector<llvm::StringRef> unread = NodeAttributes(node).getUnread();
+  llvm::erase_if(unread, [&](llvm::StringRef name) {
+    return llvm::is_contained(function.attributes, name) ||
+           llvm::any_of(function.defaults,
+                        [&](const Attribute &attribute) { return attribute.name == name; });
+  });
+  if (!refuseUnread(node, path, unread))
+    return false;
   std::vector<Node> nodes = function.nodes;
   for (Node &called : nodes) {
     std::vector<Attribute> attributes;

@@ -53,6 +53,9 @@ private:
   void importInitializers(const Graph &graph, Scope &scope);
   bool importNodes(llvm::ArrayRef<Node> nodes, Scope &scope, llvm::StringRef prefix);
   bool importNode(const Node &node, Scope &scope, llvm::StringRef prefix);
+  /// False where there are some: the node's numbers could depend on them.
+  bool refuseUnread(const Node &node, llvm::StringRef path,
+                    llvm::ArrayRef<llvm::StringRef> attributes);
   bool importFunction(const Function &function, const Node &node, Scope &scope,
                       llvm::StringRef path);
   const Function *findOwnFunction(const Node &node) const;

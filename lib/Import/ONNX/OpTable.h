@@ -10,6 +10,7 @@
 namespace mpc::onnx {
 
 class GraphImporter;
+class NodeAttributes;
 class NodeBuilder;
 class Scope;
 struct NodeValue;
@@ -22,7 +23,8 @@ struct OpEntry {
   void (*import)(NodeBuilder &) = nullptr;
   /// Instead: an operation on values of the graph that no layer computes (a shape, a list, a
   /// branch). False after an error.
-  bool (*importWhole)(GraphImporter &, const Node &, Scope &, llvm::StringRef path) = nullptr;
+  bool (*importWhole)(GraphImporter &, const Node &, Scope &, llvm::StringRef path,
+                      const NodeAttributes &) = nullptr;
   /// It moves elements and computes nothing with them: extents that are the open batch stay so.
   bool moves = false;
   llvm::StringLiteral domain = "";

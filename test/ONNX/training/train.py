@@ -187,7 +187,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="mpc-onnx-training-") as scratch:
         folder = arguments.keep or scratch
         with tarfile.open(ARCHIVE) as archive:
-            archive.extractall(folder, filter="data")
+            archive.extractall(folder)
         names = sorted(re.sub(r"\.onnx$", "", name) for name in os.listdir(folder) if re.fullmatch(r"[a-z_]+\.onnx", name) and not name.endswith("_filled.onnx"))
         if len(names) != CASES:
             raise SystemExit(f"error: the archive has {len(names)} cases; expected {CASES}")

@@ -47,7 +47,7 @@ void GraphIndex::countReads(const Graph &inner, bool isInner) {
 
 const Node *GraphIndex::findMaker(llvm::StringRef value, llvm::StringRef op) const {
   const Node *node = makers.lookup(value);
-  return node && node->op == op && node->domain.empty() && !replaced.contains(node) &&
+  return node && node->op == op && node->domain.empty() && !isGone(*node) &&
                  !node->inputs.empty() && node->outputs.front() == value
              ? node
              : nullptr;
@@ -55,7 +55,7 @@ const Node *GraphIndex::findMaker(llvm::StringRef value, llvm::StringRef op) con
 
 const Node *GraphIndex::findOnlyReader(llvm::StringRef value) const {
   const auto &[count, reader] = readers.lookup(value);
-  return count == 1 && !replaced.contains(reader) ? reader : nullptr;
+  return count == 1 && !isGone(*reader) ? reader : nullptr;
 }
 
 const Tensor *GraphIndex::findConstant(llvm::StringRef value) const {
@@ -103,7 +103,8 @@ std::optional<double> GraphIndex::findNumber(llvm::StringRef value) const {
 
 bool GraphIndex::isNumber(llvm::StringRef value, double number) const {
   const std::optional<double> found = findNumber(value);
-  return found && std::abs(*found - number) <= 1e-4 * std::abs(number);
+  return found && findConstant(value)->shape.size() <= 1 &&
+         std::abs(*found - number) <= 1e-6 * std::abs(number);
 }
 
 void GraphIndex::replace(const Node &last, std::vector<Node> made,

@@ -30,12 +30,16 @@ public:
   std::optional<llvm::SmallVector<double>> findNumbers(llvm::StringRef value) const;
   /// The one number of a constant.
   std::optional<double> findNumber(llvm::StringRef value) const;
+  /// Whether it is that number in float32, and of a shape that changes none that it meets.
   bool isNumber(llvm::StringRef value, double number) const;
 
   /// `made` takes the place of `last`; of the nodes `parts`, which lead to it, those go that nobody
   /// reads any more.
   void replace(const Node &last, std::vector<Node> made, llvm::ArrayRef<const Node *> parts);
-  bool isReplaced(const Node &node) const { return replaced.contains(&node); }
+  /// Whether another node stands in its place, or none does.
+  bool isGone(const Node &node) const {
+    return replaced.contains(&node) || removed.contains(&node);
+  }
   /// A constant of one number of 8 bits, 0.
   std::string makeZero(DataType type);
   /// Gives the graph the nodes that replaced others.

@@ -41,7 +41,7 @@ static std::string listNodes(llvm::ArrayRef<const Node *> nodes) {
 static void forNodes(const GraphIndex &index, llvm::function_ref<void(const Node &)> look) {
   for (const Node &node : index.getNodes())
     if (node.domain.empty() && node.outputs.size() == 1 && !node.outputs.front().empty() &&
-        !index.isReplaced(node))
+        !index.isGone(node))
       look(node);
 }
 

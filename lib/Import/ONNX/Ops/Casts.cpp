@@ -28,7 +28,7 @@ static unsigned packedBits(DataType type) {
   }
 }
 
-static Value castTo(NodeBuilder &b, Value x, mlir::Type element) {
+Value castTo(NodeBuilder &b, Value x, mlir::Type element) {
   return elementTypeOf(x) == element
              ? x
              : b.make<CastOp>(mlir::RankedTensorType::get(b.shapeOf(x), element), x);

@@ -7,6 +7,8 @@
 
 namespace mpc::onnx {
 
+/// `x` with elements of another type of MLIR.
+mlir::Value castTo(NodeBuilder &b, mlir::Value x, mlir::Type element);
 /// `x` of the type `from` as one of type `to`, as ONNX's Cast makes it; null after an error.
 /// `saturate`: what is too large for a float8 becomes its largest number, else NaN or infinity.
 mlir::Value convert(NodeBuilder &b, mlir::Value x, DataType from, DataType to, bool saturate);

@@ -31,8 +31,8 @@ bool readAll(GraphImporter &importer, const Node &node, const Scope &scope, llvm
   return true;
 }
 
-bool ifElse(GraphImporter &importer, const Node &node, Scope &scope, llvm::StringRef path) {
-  const NodeAttributes attributes(node);
+bool ifElse(GraphImporter &importer, const Node &node, Scope &scope, llvm::StringRef path,
+            const NodeAttributes &attributes) {
   const Graph *branches[] = {attributes.getGraph("then_branch"),
                              attributes.getGraph("else_branch")};
   const NodeValue *condition = importer.read(node, 0, scope, path);
@@ -86,8 +86,9 @@ bool setStacks(GraphImporter &importer, const Node &node, Scope &scope, Pieces &
   return true;
 }
 
-bool loop(GraphImporter &importer, const Node &node, Scope &scope, llvm::StringRef path) {
-  const Graph *body = NodeAttributes(node).getGraph("body");
+bool loop(GraphImporter &importer, const Node &node, Scope &scope, llvm::StringRef path,
+          const NodeAttributes &attributes) {
+  const Graph *body = attributes.getGraph("body");
   Values carried;
   if (!body || !readAll(importer, node, scope, path, 2, carried))
     return !body ? refuse(importer, node, path, "needs a body") : false;
@@ -141,8 +142,8 @@ std::optional<int64_t> axisOf(GraphImporter &importer, const Node &node, llvm::S
 }
 
 /// Before opset 9 a batch was the first dimension of everything, and lengths the first input.
-bool scan(GraphImporter &importer, const Node &node, Scope &scope, llvm::StringRef path) {
-  const NodeAttributes attributes(node);
+bool scan(GraphImporter &importer, const Node &node, Scope &scope, llvm::StringRef path,
+          const NodeAttributes &attributes) {
   const Graph *body = attributes.getGraph("body");
   const bool isOld = importer.getOpset(node) < 9;
   if (isOld && !node.inputs.empty() && !node.inputs[0].empty())

@@ -5,6 +5,8 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <cmath>
+
 namespace mpc::onnx {
 namespace {
 
@@ -86,10 +88,13 @@ private:
     return (o * count() + slice) * inner + i;
   }
   int compareElements(int64_t a, int64_t b) const {
-    if (tensor.isFloating())
-      return tensor.floats[size_t(a)] < tensor.floats[size_t(b)]   ? -1
-             : tensor.floats[size_t(a)] > tensor.floats[size_t(b)] ? 1
-                                                                   : 0;
+    if (tensor.isFloating()) {
+      const double x = tensor.floats[size_t(a)], y = tensor.floats[size_t(b)];
+      // NaN is the largest, as NumPy sorts it, so that the order is one.
+      if (std::isnan(x) || std::isnan(y))
+        return int(std::isnan(x)) - int(std::isnan(y));
+      return (x > y) - (x < y);
+    }
     return llvm::APSInt::compareValues(tensor.integerAt(a), tensor.integerAt(b));
   }
 

@@ -90,8 +90,8 @@ std::optional<NodeValue> change(GraphImporter &importer, const Graph *graph, con
   return outputs.front();
 }
 
-bool flexAttention(GraphImporter &importer, const Node &node, Scope &scope, llvm::StringRef path) {
-  const NodeAttributes attributes(node);
+bool flexAttention(GraphImporter &importer, const Node &node, Scope &scope, llvm::StringRef path,
+                   const NodeAttributes &attributes) {
   const NodeValue *inputs[3];
   Extents shapes[3];
   for (unsigned i = 0; i < 3; ++i) {
@@ -132,11 +132,11 @@ bool flexAttention(GraphImporter &importer, const Node &node, Scope &scope, llvm
     }
   steps.add("Mul", {"q", "root"}, "q.scaled");
   steps.add("Mul", {names[0], "root"}, "k.scaled");
-  steps.add("Transpose", {"k.scaled"}, "k.turned");
+  steps.add("Transpose", {"k.scaled"}, "k.transposed");
   Attribute &order = steps.last().attributes.emplace_back();
   order.name = "perm";
   order.value = std::vector<int64_t>{0, 1, 3, 2};
-  steps.add("MatMul", {"q.scaled", "k.turned"}, "products");
+  steps.add("MatMul", {"q.scaled", "k.transposed"}, "products");
   steps.add("Cast", {"products"}, "scores", wide);
   auto scores = steps.run("scores");
   if (scores)

@@ -6,6 +6,7 @@
 #include "lib/Import/ONNX/NodeBuilder.h"
 #include "lib/Import/ONNX/OpTable.h"
 #include "lib/Import/ONNX/Ops/Broadcasts.h"
+#include "lib/Import/ONNX/Ops/Casts.h"
 #include "lib/Import/ONNX/Ops/LastAxis.h"
 #include "lib/Import/ONNX/Ops/Scatter.h"
 
@@ -15,12 +16,6 @@ namespace {
 using mlir::Value;
 using B = NodeBuilder;
 using Extents = llvm::SmallVector<int64_t>;
-
-Value castTo(B &b, Value x, mlir::Type element) {
-  return elementTypeOf(x) == element
-             ? x
-             : b.make<CastOp>(mlir::RankedTensorType::get(b.shapeOf(x), element), x);
-}
 
 bool isInteger(B &b, Value x) { return !b.isFloat(x) && !elementTypeOf(x).isInteger(1); }
 

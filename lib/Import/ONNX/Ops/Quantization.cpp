@@ -15,12 +15,6 @@ using mlir::Value;
 using B = NodeBuilder;
 using Extents = llvm::SmallVector<int64_t>;
 
-static Value castTo(B &b, Value x, mlir::Type element) {
-  return elementTypeOf(x) == element
-             ? x
-             : b.make<CastOp>(mlir::RankedTensorType::get(b.shapeOf(x), element), x);
-}
-
 std::optional<std::pair<double, double>> rangeOf(DataType type) {
   switch (type) {
   case DataType::UInt8:

@@ -4,7 +4,9 @@
 #include "lib/Import/Common/Shape.h"
 #include "lib/Import/ONNX/NodeBuilder.h"
 #include "lib/Import/ONNX/OpTable.h"
+#include "lib/Import/ONNX/Ops/Casts.h"
 #include "lib/Import/ONNX/Ops/Quantization.h"
+#include "lib/Import/ONNX/Ops/Windows.h"
 
 namespace mpc::onnx {
 namespace {
@@ -12,12 +14,6 @@ namespace {
 using mlir::Value;
 using B = NodeBuilder;
 using Extents = llvm::SmallVector<int64_t>;
-
-Value castTo(B &b, Value x, mlir::Type element) {
-  return elementTypeOf(x) == element
-             ? x
-             : b.make<CastOp>(mlir::RankedTensorType::get(b.shapeOf(x), element), x);
-}
 
 /// Input `i`, one number; as a float. Null after an error.
 Value readNumber(B &b, unsigned i) {
@@ -97,12 +93,16 @@ void globalAveragePool(B &b) {
     return;
   int64_t count = 1;
   Extents axes;
+  bool isExact = true; // differences up to 255 in 32 bits
   for (int64_t axis = 2; axis < b.rankOf(x); ++axis) {
     axes.push_back(axis);
-    count *= b.shapeOf(x)[size_t(axis)];
+    const int64_t extent = b.shapeOf(x)[size_t(axis)];
+    isExact &= extent >= 0 && extent <= (int64_t(1) << 23) / std::max<int64_t>(count, 1);
+    count *= isExact ? extent : 0;
   }
-  if (axes.empty())
-    return (void)b.error("takes [batch, channels, spatial...], not " + printShape(b.shapeOf(x)));
+  if (axes.empty() || !isExact)
+    return (void)b.error("takes [batch, channels, spatial...] of up to 2^23 places, not " +
+                         printShape(b.shapeOf(x)));
   const mlir::Type i32 = b.builder.getI32Type();
   Value differences = castTo(b, b.make<SubtractOp>(x, zeroX), i32);
   Value sums = b.makeCastToFloat(b.makeReduce(ReduceKind::Sum, differences, axes, true));
@@ -122,9 +122,12 @@ void multiplyBlocks(B &b) {
     return;
   if (b.attributes.getInteger("bits", 4) != 4 || block < 16 || block % 2 || depth < 1 ||
       columns < 1 || b.has(4) || b.getType(1) != DataType::UInt8 || b.rankOf(x) < 1 ||
-      b.shapeOf(x).back() != depth)
+      b.shapeOf(x).back() != depth || block > kMostSpatial || columns > kMostSpatial ||
+      depth > kMostSpatial)
     return (void)b.error("takes weights of 4 bits in blocks of 16 or more, in their own order");
   const int64_t blocks = (depth + block - 1) / block;
+  if (columns * blocks > kMostSpatial || columns * blocks > (int64_t(1) << 40) / block)
+    return (void)b.error("has more weights than a file can hold");
   const mlir::Type i32 = b.builder.getI32Type();
   if (tensorTypeOf(packed).getNumElements() != columns * blocks * block / 2 ||
       tensorTypeOf(scales).getNumElements() != columns * blocks)

@@ -2,6 +2,7 @@
 // Convolutions of integers of 8 bits, in the narrowest floating type in which their sums are exact.
 #include "lib/Import/Common/Shape.h"
 #include "lib/Import/ONNX/OpTable.h"
+#include "lib/Import/ONNX/Ops/Casts.h"
 #include "lib/Import/ONNX/Ops/Quantization.h"
 #include "lib/Import/ONNX/Ops/Windows.h"
 
@@ -14,12 +15,6 @@ using Extents = llvm::SmallVector<int64_t>;
 
 /// Products of two differences of 8 bits that a float32 adds without rounding.
 constexpr int64_t kMostExact = (int64_t(1) << 24) / (255 * 255);
-
-Value castTo(B &b, Value x, mlir::Type element) {
-  return elementTypeOf(x) == element
-             ? x
-             : b.make<CastOp>(mlir::RankedTensorType::get(b.shapeOf(x), element), x);
-}
 
 /// Input `i` without its zero point, as whole floating numbers; null after an error.
 Value readDifference(B &b, unsigned i, unsigned zeroPoint) {

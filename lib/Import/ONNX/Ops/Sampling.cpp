@@ -218,17 +218,22 @@ void roiAlign(B &b) {
                 samples = b.attributes.getInteger("sampling_ratio", 0);
   const double factor = b.attributes.getNumber("spatial_scale", 1.0);
   const llvm::StringRef mode = b.attributes.getText("mode", "avg");
-  const bool isHalf =
-      b.attributes.getText("coordinate_transformation_mode",
-                           b.opset < 16 ? "output_half_pixel" : "half_pixel") == "half_pixel";
+  const llvm::StringRef pixels = b.attributes.getText(
+      "coordinate_transformation_mode", b.opset < 16 ? "output_half_pixel" : "half_pixel");
+  const bool isHalf = pixels == "half_pixel";
+  if (!isHalf && pixels != "output_half_pixel")
+    return (void)b.error("the coordinate_transformation_mode '" + pixels +
+                         "' is not supported; expected half_pixel or output_half_pixel");
+  const auto isSmall = [](int64_t number) { return number >= 1 && number <= (1 << 15); };
   if (mode != "avg" || samples < 1)
     return (void)b.error("with the mode '" + mode + "' and the sampling_ratio " +
                          llvm::Twine(samples) +
                          " is not supported; expected means of a known number of samples");
   if (!b.isFloat(x) || b.getType(0) == DataType::Double || b.rankOf(x) != 4 ||
-      b.rankOf(regions) != 2 || b.shapeOf(regions)[1] != 4 || b.rankOf(images) != 1 || rows < 1 ||
-      columns < 1 || rows * columns > kMostSpatial / (samples * samples) || b.shapeOf(x)[2] < 1 ||
-      b.shapeOf(x)[3] < 1)
+      b.rankOf(regions) != 2 || b.shapeOf(regions)[1] != 4 || b.rankOf(images) != 1 ||
+      !isSmall(rows) || !isSmall(columns) || !isSmall(samples) ||
+      rows * columns > kMostSpatial / (samples * samples) || b.shapeOf(x)[2] < 1 ||
+      b.shapeOf(x)[3] < 1 || b.shapeOf(x)[2] > kMostSpatial || b.shapeOf(x)[3] > kMostSpatial)
     return (void)b.error("takes images [batch, channels, height, width] of at most float32 and "
                          "regions [count, 4]");
   const int64_t count = b.shapeOf(regions).front();

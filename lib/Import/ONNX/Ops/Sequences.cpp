@@ -54,13 +54,15 @@ std::optional<size_t> readPlace(GraphImporter &importer, const Node &node, unsig
   return size_t(front);
 }
 
-bool sequenceEmpty(GraphImporter &importer, const Node &node, Scope &scope, llvm::StringRef) {
+bool sequenceEmpty(GraphImporter &importer, const Node &node, Scope &scope, llvm::StringRef,
+                   const NodeAttributes &attributes) {
+  attributes.ignore("dtype"); // of elements that are not there
   importer.setOutput(node, 0, scope, makeSequence({}));
   return true;
 }
 
 bool sequenceConstruct(GraphImporter &importer, const Node &node, Scope &scope,
-                       llvm::StringRef path) {
+                       llvm::StringRef path, const NodeAttributes &attributes) {
   Elements elements;
   for (unsigned i = 0; i < node.inputs.size(); ++i) {
     const NodeValue *value = importer.read(node, i, scope, path);
@@ -72,7 +74,8 @@ bool sequenceConstruct(GraphImporter &importer, const Node &node, Scope &scope,
   return true;
 }
 
-bool sequenceAt(GraphImporter &importer, const Node &node, Scope &scope, llvm::StringRef path) {
+bool sequenceAt(GraphImporter &importer, const Node &node, Scope &scope, llvm::StringRef path,
+                const NodeAttributes &attributes) {
   const Elements *elements = readSequence(importer, node, 0, scope, path);
   if (!elements || elements->empty())
     return elements ? refuse(importer, node, path, "of an empty sequence") : false;
@@ -83,7 +86,8 @@ bool sequenceAt(GraphImporter &importer, const Node &node, Scope &scope, llvm::S
   return true;
 }
 
-bool sequenceInsert(GraphImporter &importer, const Node &node, Scope &scope, llvm::StringRef path) {
+bool sequenceInsert(GraphImporter &importer, const Node &node, Scope &scope, llvm::StringRef path,
+                    const NodeAttributes &attributes) {
   const Elements *elements = readSequence(importer, node, 0, scope, path);
   const NodeValue *added = elements ? importer.read(node, 1, scope, path) : nullptr;
   if (!added)
@@ -105,7 +109,8 @@ bool sequenceInsert(GraphImporter &importer, const Node &node, Scope &scope, llv
   return true;
 }
 
-bool sequenceErase(GraphImporter &importer, const Node &node, Scope &scope, llvm::StringRef path) {
+bool sequenceErase(GraphImporter &importer, const Node &node, Scope &scope, llvm::StringRef path,
+                   const NodeAttributes &attributes) {
   const Elements *elements = readSequence(importer, node, 0, scope, path);
   if (!elements || elements->empty())
     return elements ? refuse(importer, node, path, "of an empty sequence") : false;
@@ -118,7 +123,8 @@ bool sequenceErase(GraphImporter &importer, const Node &node, Scope &scope, llvm
   return true;
 }
 
-bool sequenceLength(GraphImporter &importer, const Node &node, Scope &scope, llvm::StringRef path) {
+bool sequenceLength(GraphImporter &importer, const Node &node, Scope &scope, llvm::StringRef path,
+                    const NodeAttributes &attributes) {
   const Elements *elements = readSequence(importer, node, 0, scope, path);
   if (!elements)
     return false;
@@ -127,9 +133,8 @@ bool sequenceLength(GraphImporter &importer, const Node &node, Scope &scope, llv
   return true;
 }
 
-bool splitToSequence(GraphImporter &importer, const Node &node, Scope &scope,
-                     llvm::StringRef path) {
-  const NodeAttributes attributes(node);
+bool splitToSequence(GraphImporter &importer, const Node &node, Scope &scope, llvm::StringRef path,
+                     const NodeAttributes &attributes) {
   const NodeValue *x = importer.read(node, 0, scope, path);
   if (!x || x->elements)
     return refuse(importer, node, path, "takes a tensor");
@@ -147,6 +152,7 @@ bool splitToSequence(GraphImporter &importer, const Node &node, Scope &scope,
     std::shared_ptr<const Literal> literal = importer.getLiteral(*split);
     if (!literal || literal->hasBatch || !literal->isInteger())
       return refuse(importer, node, path, "needs constant sizes");
+    attributes.ignore("keepdims"); // says nothing beside sizes
     if (literal->tensor.shape.empty()) {
       const int64_t size = literal->tensor.integers.front();
       for (int64_t first = 0; size > 0 && first < extent; first += size)
@@ -175,8 +181,7 @@ bool splitToSequence(GraphImporter &importer, const Node &node, Scope &scope,
 }
 
 bool concatFromSequence(GraphImporter &importer, const Node &node, Scope &scope,
-                        llvm::StringRef path) {
-  const NodeAttributes attributes(node);
+                        llvm::StringRef path, const NodeAttributes &attributes) {
   const Elements *elements = readSequence(importer, node, 0, scope, path);
   if (!elements || elements->empty())
     return elements ? refuse(importer, node, path, "of an empty sequence") : false;
@@ -194,8 +199,9 @@ bool concatFromSequence(GraphImporter &importer, const Node &node, Scope &scope,
 }
 
 /// The body once for each element; inputs that are no sequences are the same in all.
-bool sequenceMap(GraphImporter &importer, const Node &node, Scope &scope, llvm::StringRef path) {
-  const Graph *body = NodeAttributes(node).getGraph("body");
+bool sequenceMap(GraphImporter &importer, const Node &node, Scope &scope, llvm::StringRef path,
+                 const NodeAttributes &attributes) {
+  const Graph *body = attributes.getGraph("body");
   const Elements *first = readSequence(importer, node, 0, scope, path);
   if (!body || !first)
     return false;
@@ -223,7 +229,9 @@ bool sequenceMap(GraphImporter &importer, const Node &node, Scope &scope, llvm::
 
 // ---- Optionals ----------------------------------------------------------------------------------
 
-bool optional(GraphImporter &importer, const Node &node, Scope &scope, llvm::StringRef path) {
+bool optional(GraphImporter &importer, const Node &node, Scope &scope, llvm::StringRef path,
+              const NodeAttributes &attributes) {
+  attributes.ignore("type"); // of the element that is not there
   Elements elements;
   if (const NodeValue *value = importer.read(node, 0, scope, path))
     elements.push_back(*value);
@@ -232,7 +240,7 @@ bool optional(GraphImporter &importer, const Node &node, Scope &scope, llvm::Str
 }
 
 bool optionalHasElement(GraphImporter &importer, const Node &node, Scope &scope,
-                        llvm::StringRef path) {
+                        llvm::StringRef path, const NodeAttributes &attributes) {
   const NodeValue *value = importer.read(node, 0, scope, path);
   const bool has = value && !(value->isOptional && value->elements->empty());
   importer.setOutput(node, 0, scope, Pieces(importer, path, node.op).makeTruth(has));
@@ -240,7 +248,7 @@ bool optionalHasElement(GraphImporter &importer, const Node &node, Scope &scope,
 }
 
 bool optionalGetElement(GraphImporter &importer, const Node &node, Scope &scope,
-                        llvm::StringRef path) {
+                        llvm::StringRef path, const NodeAttributes &attributes) {
   const NodeValue *value = importer.read(node, 0, scope, path);
   if (!value || (value->isOptional && value->elements->empty()))
     return refuse(importer, node, path, "of an optional without an element");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Constants, shapes as values, and numbers that follow from shapes: all known at import.
 #include "lib/Import/ONNX/GraphImporter.h"
+#include "lib/Import/ONNX/NodeAttributes.h"
 #include "lib/Import/ONNX/NodeBuilder.h"
 #include "lib/Import/ONNX/Ops/Broadcasts.h"
 
@@ -30,8 +31,8 @@ Literal makeNumbers(mlir::Builder &builder, llvm::ArrayRef<int64_t> shape,
   return literal;
 }
 
-bool constant(GraphImporter &importer, const Node &node, Scope &scope, llvm::StringRef path) {
-  const NodeAttributes attributes(node);
+bool constant(GraphImporter &importer, const Node &node, Scope &scope, llvm::StringRef path,
+              const NodeAttributes &attributes) {
   mlir::Builder &builder = importer.forward.builder;
   if (const Tensor *tensor = attributes.getTensor("value")) {
     std::optional<Literal> literal = Literal::decode(builder, *tensor);
@@ -61,7 +62,8 @@ bool constant(GraphImporter &importer, const Node &node, Scope &scope, llvm::Str
   return false;
 }
 
-bool identity(GraphImporter &importer, const Node &node, Scope &scope, llvm::StringRef path) {
+bool identity(GraphImporter &importer, const Node &node, Scope &scope, llvm::StringRef path,
+              const NodeAttributes &attributes) {
   const NodeValue *value = importer.read(node, 0, scope, path);
   if (!value)
     return false;
@@ -70,14 +72,14 @@ bool identity(GraphImporter &importer, const Node &node, Scope &scope, llvm::Str
 }
 
 /// The extents from `start` up to `end`; the batch is told by a number of its own.
-bool shapeOf(GraphImporter &importer, const Node &node, Scope &scope, llvm::StringRef path) {
+bool shapeOf(GraphImporter &importer, const Node &node, Scope &scope, llvm::StringRef path,
+             const NodeAttributes &attributes) {
   const NodeValue *value = importer.read(node, 0, scope, path);
   if (!value || value->elements) {
     importer.error(path, "Shape: takes a tensor");
     return false;
   }
   const llvm::SmallVector<int64_t> shape = importer.getShape(*value);
-  const NodeAttributes attributes(node);
   const int64_t rank = int64_t(shape.size());
   auto bound = [&](llvm::StringRef name, int64_t otherwise) {
     const int64_t given = attributes.getInteger(name, otherwise);
@@ -97,7 +99,8 @@ bool shapeOf(GraphImporter &importer, const Node &node, Scope &scope, llvm::Stri
   return setLiteral(importer, node, scope, std::move(literal));
 }
 
-bool sizeOf(GraphImporter &importer, const Node &node, Scope &scope, llvm::StringRef path) {
+bool sizeOf(GraphImporter &importer, const Node &node, Scope &scope, llvm::StringRef path,
+            const NodeAttributes &attributes) {
   const NodeValue *value = importer.read(node, 0, scope, path);
   if (!value || value->elements) {
     importer.error(path, "Size: takes a tensor");

@@ -19,20 +19,6 @@ using Extents = llvm::SmallVector<int64_t>;
 /// Elements of a block, each of which is a term of the sum.
 constexpr int64_t kMostTerms = 1024;
 
-/// Numbers of an attribute for each of `count` dimensions; empty after an error.
-Extents readNumbers(B &b, llvm::StringRef name, size_t count, int64_t otherwise, int64_t least) {
-  Extents numbers = b.attributes.getIntegers(name);
-  if (!b.attributes.has(name))
-    numbers.assign(count, otherwise);
-  if (numbers.size() == count && llvm::all_of(numbers, [&](int64_t number) {
-        return number >= least && number <= kMostSpatial;
-      }))
-    return numbers;
-  b.error("'" + name + "' must be " + llvm::Twine(count) + " numbers of at least " +
-          llvm::Twine(least));
-  return {};
-}
-
 /// Positive extents that an input says; nothing after an error.
 std::optional<Extents> readExtents(B &b, unsigned i, llvm::StringRef what) {
   auto given = b.getIntegers(i, what);
@@ -54,21 +40,23 @@ void sumBlocks(B &b) {
   if (!x || !image || !block)
     return;
   const size_t rank = image->size();
-  const Extents strides = readNumbers(b, "strides", rank, 1, 1),
-                dilations = readNumbers(b, "dilations", rank, 1, 1),
-                pads = readNumbers(b, "pads", 2 * rank, 0, 0);
-  if (strides.empty() || dilations.empty() || pads.empty())
+  Extents strides, dilations, pads;
+  if (!readNumbers(b, "strides", rank, 1, 1, strides) ||
+      !readNumbers(b, "dilations", rank, 1, 1, dilations) ||
+      !readNumbers(b, "pads", 2 * rank, 0, 0, pads))
     return;
   int64_t terms = 1, count = 1;
+  bool fits = true;
   Extents places;
   for (size_t d = 0; d < rank && block->size() == rank; ++d) {
     const int64_t room =
         (*image)[d] + pads[d] + pads[rank + d] - ((*block)[d] - 1) * dilations[d] - 1;
     places.push_back(room < 0 ? 0 : room / strides[d] + 1);
-    terms *= std::min((*block)[d], kMostTerms + 1);
-    count *= std::min(places.back(), kMostSpatial / std::max<int64_t>(count, 1));
+    terms = std::min(terms * std::min((*block)[d], kMostTerms + 1), kMostTerms + 1);
+    fits &= places.back() <= kMostSpatial / std::max<int64_t>(count, 1);
+    count *= fits ? places.back() : 0;
   }
-  if (places.size() != rank || b.rankOf(x) != 3 || terms > kMostTerms || count < 1 ||
+  if (places.size() != rank || !fits || b.rankOf(x) != 3 || terms > kMostTerms || count < 1 ||
       b.shapeOf(x)[1] % terms || b.shapeOf(x)[2] != count)
     return (void)b.error("blocks of the shape " + printShape(*block) + " of an image of " +
                          printShape(*image) + " do not fit the input's shape " +
@@ -108,10 +96,10 @@ void sumBlocks(B &b) {
 /// The extents of what was pooled, by the attributes.
 std::optional<Extents> findPooled(B &b, llvm::ArrayRef<int64_t> pooled) {
   const size_t rank = pooled.size() - 2;
-  const Extents kernel = readNumbers(b, "kernel_shape", rank, 0, 1),
-                strides = readNumbers(b, "strides", rank, 1, 1),
-                pads = readNumbers(b, "pads", 2 * rank, 0, 0);
-  if (kernel.empty() || strides.empty() || pads.empty())
+  Extents kernel, strides, pads;
+  if (!readNumbers(b, "kernel_shape", rank, 0, 1, kernel) ||
+      !readNumbers(b, "strides", rank, 1, 1, strides) ||
+      !readNumbers(b, "pads", 2 * rank, 0, 0, pads))
     return std::nullopt;
   Extents shape(pooled.take_front(2));
   for (size_t d = 0; d < rank; ++d)

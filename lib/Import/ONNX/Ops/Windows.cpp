@@ -16,9 +16,8 @@ int64_t Window::places(size_t d, int64_t extent) const {
   return (count - 1) * strides[d] >= extent + low[d] ? count - 1 : count;
 }
 
-/// One number for each dimension, `otherwise` where the attribute is missing.
-static bool readNumbers(NodeBuilder &b, llvm::StringRef name, size_t count, int64_t otherwise,
-                        int64_t least, llvm::SmallVectorImpl<int64_t> &numbers) {
+bool readNumbers(NodeBuilder &b, llvm::StringRef name, size_t count, int64_t otherwise,
+                 int64_t least, llvm::SmallVectorImpl<int64_t> &numbers) {
   numbers = b.attributes.getIntegers(name);
   if (!b.attributes.has(name))
     numbers.assign(count, otherwise);

@@ -24,6 +24,11 @@ struct Window {
   int64_t places(size_t d, int64_t extent) const;
 };
 
+/// `count` numbers of an attribute that are `least` and more, `otherwise` where it is missing;
+/// false after an error.
+bool readNumbers(NodeBuilder &b, llvm::StringRef name, size_t count, int64_t otherwise,
+                 int64_t least, llvm::SmallVectorImpl<int64_t> &numbers);
+
 /// [batch, channels, spatial...] with the channels last, and back.
 mlir::Value toChannelsLast(NodeBuilder &b, mlir::Value x);
 mlir::Value fromChannelsLast(NodeBuilder &b, mlir::Value x);
