@@ -11,6 +11,7 @@
 #include "mpc/Driver/Compile.h"
 #include "mpc/Driver/DescribeLayers.h"
 #include "mpc/Driver/ModelState.h"
+#include "mpc/Driver/ProveModel.h"
 #include "mpc/Import/Keras/Import.h"
 #include "mpc/InitAll.h"
 #include "mpc/Policy/PathPattern.h"

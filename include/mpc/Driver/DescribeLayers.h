@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Questions of the search for policies about a model file, which it answers without compiling it.
+// The layers of a model file, for the search for policies, without compiling it.
 #ifndef MPC_DRIVER_DESCRIBELAYERS_H
 #define MPC_DRIVER_DESCRIBELAYERS_H
 
 #include "mpc/Driver/Compile.h"
-#include "mpc/Numerics/Ranges/Ranges.h"
 #include "mpc/Numerics/Search/LayerWork.h"
 
 namespace mpc {
@@ -18,11 +17,6 @@ struct ModelLayers {
 
 /// The layers of the model before policies change anything. An open batch counts as 32 samples.
 ExitCode describeLayers(const CompileOptions &options, ModelLayers &model);
-
-/// Proves ranges of the layers' values in predictions under the policies of `options`, for inputs
-/// that lie in `inputs` (by name, or x0, x1, … by place) and the file's weights.
-ExitCode proveModel(const CompileOptions &options, const InputRanges &inputs,
-                    std::vector<LayerProof> &proofs);
 
 } // namespace mpc
 

@@ -7,7 +7,6 @@
 #include "lib/Import/Common/ForwardModule.h"
 #include "lib/Import/ONNX/Parameters.h"
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 

@@ -3,7 +3,7 @@
 #ifndef MPC_TOOLS_MPCC_SEARCH_PROVEDPOLICIES_H
 #define MPC_TOOLS_MPCC_SEARCH_PROVEDPOLICIES_H
 
-#include "mpc/Driver/DescribeLayers.h"
+#include "mpc/Driver/ProveModel.h"
 #include "tools/mpcc/search/ModelRunner.h"
 
 namespace mpc {

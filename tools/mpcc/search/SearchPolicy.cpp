@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tools/mpcc/search/SearchPolicy.h"
+#include "mpc/Driver/DescribeLayers.h"
 #include "runtime/untrusted/outlets.h"
 #include "tools/DataRanges.h"
 #include "tools/mpcc/search/PolicyFile.h"
