@@ -3,7 +3,7 @@
 #ifndef MPC_TOOLS_DATA_ERRORS_H
 #define MPC_TOOLS_DATA_ERRORS_H
 
-#include "data/result.h"
+#include "runtime/data/result.h"
 #include "llvm/Support/Errc.h"
 #include "llvm/Support/Error.h"
 

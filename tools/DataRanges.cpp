@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tools/DataRanges.h"
-#include "data/convert.h"
-#include "data/source.h"
+#include "runtime/data/convert.h"
+#include "runtime/data/source.h"
 #include "tools/DataErrors.h"
 #include <algorithm>
 #include <cmath>

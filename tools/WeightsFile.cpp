@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tools/WeightsFile.h"
-#include "data/safetensors.h"
+#include "runtime/data/safetensors.h"
 #include "tools/DataErrors.h"
 
 using namespace mpc;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The runtime's attention, and its derivative.
-#include "kernels.h"
+#include "benchmarks/kernels/kernels.h"
+#include "benchmarks/kernels/setting.h"
 #include "runtime/base/dtype.h"
 #include "runtime/drivers/attention.h"
 #include "runtime/drivers/cpu/attend/attender.h"
 #include "runtime/drivers/cpu/onednn/onednn.h"
-#include "setting.h"
 
 #include <benchmark/benchmark.h>
 #include <cmath>

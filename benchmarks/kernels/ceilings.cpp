@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Ceilings that no step can beat on this CPU: memory, and the micro-kernels on operands in the
 // first-level cache, on as many threads as there are CPUs.
-#include "kernels.h"
+#include "benchmarks/kernels/kernels.h"
 #include "runtime/base/memory.h"
 #include "runtime/drivers/cpu/kernels/micro_kernel.h"
 

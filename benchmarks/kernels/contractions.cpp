@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The runtime's contractions with and without its own micro-kernels.
-#include "kernels.h"
+#include "benchmarks/kernels/kernels.h"
+#include "benchmarks/kernels/setting.h"
 #include "mpc-rt/status.h"
 #include "runtime/base/dtype.h"
 #include "runtime/drivers/contraction.h"
 #include "runtime/drivers/cpu/contract/contractor.h"
 #include "runtime/drivers/cpu/kernels/micro_kernel.h"
-#include "setting.h"
 
 #include <benchmark/benchmark.h>
 #include <map>

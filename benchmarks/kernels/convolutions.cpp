@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The runtime's convolutions by each kernel that there is.
-#include "kernels.h"
+#include "benchmarks/kernels/kernels.h"
+#include "benchmarks/kernels/setting.h"
 #include "mpc-rt/status.h"
 #include "runtime/base/dtype.h"
 #include "runtime/drivers/convolution.h"
 #include "runtime/drivers/cpu/convolve/convolver.h"
 #include "runtime/drivers/cpu/kernels/micro_kernel.h"
-#include "setting.h"
 
 #include <algorithm>
 #include <benchmark/benchmark.h>

@@ -9,7 +9,7 @@
 //
 // isa/LEVEL: as on a CPU of that level; oneDNN listens to DNNL_MAX_CPU_ISA instead.
 // kernels.h says what each of them is.
-#include "kernels.h"
+#include "benchmarks/kernels/kernels.h"
 #include "runtime/base/cpu.h"
 
 #include <algorithm>

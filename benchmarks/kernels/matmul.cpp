@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // How fast oneDNN alone multiplies matrices: a ceiling that training steps are held against.
-#include "kernels.h"
+#include "benchmarks/kernels/kernels.h"
 
 #include <benchmark/benchmark.h>
 #include <cstdlib>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "setting.h"
+#include "benchmarks/kernels/setting.h"
 
 #include <algorithm>
 #include <map>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Calls of the C ABI on arrays. Sizes are checked here against the model's tables, whatever the
 // Python code in front of this has checked, so that no array is read or written out of bounds.
-#include "context.h"
-#include "dtypes.h"
-#include "errors.h"
+#include "python/src/context.h"
 #include "mpc-rt/dlpack.h"
-#include "unlocked.h"
+#include "python/src/dtypes.h"
+#include "python/src/errors.h"
+#include "python/src/unlocked.h"
 
 #include <chrono>
 #include <deque>

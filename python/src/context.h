@@ -5,7 +5,7 @@
 
 #include "mpc-rt/collectives.h"
 #include "mpc-rt/training.h"
-#include "tensor.h"
+#include "python/src/tensor.h"
 
 #include <atomic>
 #include <memory>

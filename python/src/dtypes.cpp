@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // DLPack's types of what Keras names so.
-#include "dtypes.h"
-#include "errors.h"
+#include "python/src/dtypes.h"
+#include "python/src/errors.h"
 
 namespace nb = nanobind;
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The extension module mpc._runtime: the C ABI of libmpcrt for the Python code beside it.
-#include "context.h"
-#include "dtypes.h"
-#include "errors.h"
+#include "python/src/context.h"
+#include "python/src/dtypes.h"
+#include "python/src/errors.h"
+#include "python/src/unlocked.h"
+#include "runtime/training/epoch_log.h"
+#include "runtime/training/metric_direction.h"
+#include "runtime/training/shuffle.h"
 #include "runtime/untrusted/outlets.h"
-#include "training/epoch_log.h"
-#include "training/metric_direction.h"
-#include "training/shuffle.h"
-#include "unlocked.h"
 
 #include <cstring>
 #include <nanobind/nanobind.h>

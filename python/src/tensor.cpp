@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // DLPack capsules of GPU memory. What other libraries put into them is checked before it is used.
-#include "tensor.h"
-#include "dtypes.h"
-#include "errors.h"
+#include "python/src/tensor.h"
+#include "python/src/dtypes.h"
+#include "python/src/errors.h"
 
 namespace nb = nanobind;
 

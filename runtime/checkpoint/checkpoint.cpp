@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Writing and reading one checkpoint.
-#include "checkpoint/checkpoint.h"
+#include "runtime/checkpoint/checkpoint.h"
 
-#include "data/checksum.h"
-#include "data/crc32c.h"
-#include "data/input_file.h"
-#include "data/json_guard.h"
-#include "data/safetensors.h"
-#include "data/variable_tensor.h"
-#include "module/optimizer_scalar.h"
-#include "module/restored_scale.h"
 #include "mpc-rt/tuning.h"
+#include "runtime/data/checksum.h"
+#include "runtime/data/crc32c.h"
+#include "runtime/data/input_file.h"
+#include "runtime/data/json_guard.h"
+#include "runtime/data/safetensors.h"
+#include "runtime/data/variable_tensor.h"
+#include "runtime/module/optimizer_scalar.h"
+#include "runtime/module/restored_scale.h"
 
 #include <charconv>
 #include <cstdio>

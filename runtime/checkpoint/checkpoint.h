@@ -3,7 +3,7 @@
 #ifndef MPC_RUNTIME_CHECKPOINT_CHECKPOINT_H
 #define MPC_RUNTIME_CHECKPOINT_CHECKPOINT_H
 
-#include "training/fit.h"
+#include "runtime/training/fit.h"
 
 namespace mpc::checkpoint {
 

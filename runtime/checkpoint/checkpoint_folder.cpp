@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Numbering, keeping and finding checkpoints.
-#include "checkpoint/checkpoint_folder.h"
+#include "runtime/checkpoint/checkpoint_folder.h"
 
-#include "data/atomic_file.h"
+#include "runtime/data/atomic_file.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -3,7 +3,7 @@
 #ifndef MPC_RUNTIME_CHECKPOINT_FOLDER_H
 #define MPC_RUNTIME_CHECKPOINT_FOLDER_H
 
-#include "checkpoint/checkpoint.h"
+#include "runtime/checkpoint/checkpoint.h"
 
 namespace mpc::checkpoint {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Command line parsing.
-#include "commands/arguments.h"
+#include "runtime/commands/arguments.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mpc-run bench: step times.
-#include "commands/bench_steps.h"
-#include "commands/commands.h"
-#include "commands/progress_line.h"
+#include "runtime/commands/bench_steps.h"
+#include "runtime/commands/commands.h"
+#include "runtime/commands/progress_line.h"
 #include "runtime/untrusted/outlets.h"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // `mpc-run bench --serve`: the protocol by which a harness interleaves several programs.
-#include "commands/arguments.h"
-#include "commands/bench_steps.h"
-#include "commands/console.h"
+#include "runtime/commands/arguments.h"
+#include "runtime/commands/bench_steps.h"
+#include "runtime/commands/console.h"
 
 #include <cmath>
 #include <cstring>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Random inputs and timed steps.
-#include "commands/bench_steps.h"
-#include "commands/isa_name.h"
+#include "runtime/commands/bench_steps.h"
+#include "runtime/commands/isa_name.h"
 
-#include "data/convert.h"
 #include "mpc-rt/tuning.h"
+#include "runtime/data/convert.h"
 
 #include <chrono>
 #include <nlohmann/json.hpp>

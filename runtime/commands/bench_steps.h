@@ -3,9 +3,9 @@
 #ifndef MPC_RUNTIME_COMMANDS_BENCH_STEPS_H
 #define MPC_RUNTIME_COMMANDS_BENCH_STEPS_H
 
-#include "commands/arguments.h"
-#include "training/batcher.h"
-#include "training/memory_plan.h"
+#include "runtime/commands/arguments.h"
+#include "runtime/training/batcher.h"
+#include "runtime/training/memory_plan.h"
 
 namespace mpc::commands {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The table of commands, their help, and the choice among them.
-#include "commands/commands.h"
+#include "runtime/commands/commands.h"
 
 #include "mpc-rt/model.h"
 

@@ -3,9 +3,9 @@
 #ifndef MPC_RUNTIME_COMMANDS_COMMANDS_H
 #define MPC_RUNTIME_COMMANDS_COMMANDS_H
 
-#include "commands/arguments.h"
-#include "commands/console.h"
-#include "training/session.h"
+#include "runtime/commands/arguments.h"
+#include "runtime/commands/console.h"
+#include "runtime/training/session.h"
 
 namespace mpc::commands {
 

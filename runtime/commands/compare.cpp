@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mpc-run compare: two compiled forms of one model, layer by layer, and over steps of training.
-#include "commands/commands.h"
-#include "commands/entry_rows.h"
-#include "data/atomic_file.h"
-#include "reports/comparison.h"
-#include "reports/html_page.h"
-#include "reports/value_report.h"
+#include "runtime/commands/commands.h"
+#include "runtime/commands/entry_rows.h"
+#include "runtime/data/atomic_file.h"
+#include "runtime/reports/comparison.h"
+#include "runtime/reports/html_page.h"
+#include "runtime/reports/value_report.h"
+#include "runtime/training/metrics.h"
 #include "runtime/untrusted/outlets.h"
-#include "training/metrics.h"
 
 #include <algorithm>
 #include <cmath>

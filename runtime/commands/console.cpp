@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Messages.
-#include "commands/console.h"
+#include "runtime/commands/console.h"
 
 #include "runtime/base/out_of_memory.h"
 #include "runtime/untrusted/outlets.h"

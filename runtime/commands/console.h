@@ -4,7 +4,7 @@
 #ifndef MPC_RUNTIME_COMMANDS_CONSOLE_H
 #define MPC_RUNTIME_COMMANDS_CONSOLE_H
 
-#include "data/result.h"
+#include "runtime/data/result.h"
 
 #include <cstdio>
 #include <new>

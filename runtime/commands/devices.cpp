@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mpc-run devices: what this machine can run.
-#include "commands/commands.h"
 #include "mpc-rt/device.h"
+#include "runtime/commands/commands.h"
 
 #include <nlohmann/json.hpp>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // From options and a path to an entry with its data.
-#include "commands/entry_rows.h"
+#include "runtime/commands/entry_rows.h"
 
 #include <cstring>
 

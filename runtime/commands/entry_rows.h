@@ -3,9 +3,9 @@
 #ifndef MPC_RUNTIME_COMMANDS_ENTRY_ROWS_H
 #define MPC_RUNTIME_COMMANDS_ENTRY_ROWS_H
 
-#include "commands/console.h"
-#include "data/bind.h"
-#include "training/session.h"
+#include "runtime/commands/console.h"
+#include "runtime/data/bind.h"
+#include "runtime/training/session.h"
 
 namespace mpc::commands {
 

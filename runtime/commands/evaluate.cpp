@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mpc-run evaluate: loss and metrics over all rows.
-#include "commands/commands.h"
-#include "commands/entry_rows.h"
+#include "runtime/commands/commands.h"
+#include "runtime/commands/entry_rows.h"
+#include "runtime/training/epoch_log.h"
 #include "runtime/untrusted/outlets.h"
-#include "training/epoch_log.h"
 
 #include <cmath>
 #include <nlohmann/json.hpp>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mpc-run gradients: one forward and backward over all rows as one batch.
-#include "commands/commands.h"
-#include "commands/entry_rows.h"
-#include "data/atomic_file.h"
-#include "data/convert.h"
-#include "data/npz.h"
-#include "data/zip_writer.h"
-#include "training/batcher.h"
+#include "runtime/commands/commands.h"
+#include "runtime/commands/entry_rows.h"
+#include "runtime/data/atomic_file.h"
+#include "runtime/data/convert.h"
+#include "runtime/data/npz.h"
+#include "runtime/data/zip_writer.h"
+#include "runtime/training/batcher.h"
 
 #include <cstring>
 #include <numeric>

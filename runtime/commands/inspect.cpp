@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mpc-run inspect: what a compiled model is made of.
-#include "commands/inspect.h"
-#include "commands/commands.h"
-#include "commands/isa_name.h"
-#include "data/array.h"
-#include "data/json_guard.h"
-#include "data/variable_tensor.h"
+#include "runtime/commands/inspect.h"
+#include "runtime/commands/commands.h"
+#include "runtime/commands/isa_name.h"
+#include "runtime/data/array.h"
+#include "runtime/data/json_guard.h"
+#include "runtime/data/variable_tensor.h"
 #include "runtime/untrusted/outlets.h"
 
 #include <cstring>

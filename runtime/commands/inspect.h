@@ -3,7 +3,7 @@
 #ifndef MPC_RUNTIME_COMMANDS_INSPECT_H
 #define MPC_RUNTIME_COMMANDS_INSPECT_H
 
-#include "commands/planned_kernels.h"
+#include "runtime/commands/planned_kernels.h"
 
 namespace mpc::commands {
 

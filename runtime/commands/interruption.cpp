@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Signal handlers.
-#include "commands/interruption.h"
+#include "runtime/commands/interruption.h"
 
 #include <csignal>
 #include <iterator>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Fitting lines into a width.
-#include "commands/line_parts.h"
+#include "runtime/commands/line_parts.h"
 
 #include <algorithm>
 

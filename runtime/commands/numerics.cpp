@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mpc-run numerics: what a model's values are, and which one is at fault.
-#include "commands/commands.h"
-#include "commands/entry_rows.h"
-#include "data/atomic_file.h"
-#include "data/npz.h"
-#include "reports/blame.h"
-#include "reports/html_page.h"
+#include "runtime/commands/commands.h"
+#include "runtime/commands/entry_rows.h"
+#include "runtime/data/atomic_file.h"
+#include "runtime/data/npz.h"
+#include "runtime/reports/blame.h"
+#include "runtime/reports/html_page.h"
 #include "runtime/untrusted/outlets.h"
 
 #include <algorithm>

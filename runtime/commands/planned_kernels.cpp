@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The kernels that a memory plan meets.
-#include "commands/planned_kernels.h"
+#include "runtime/commands/planned_kernels.h"
 
-#include "checkpoint/checkpoint_folder.h"
 #include "mpc-rt/tuning.h"
-#include "training/batcher.h"
+#include "runtime/checkpoint/checkpoint_folder.h"
+#include "runtime/training/batcher.h"
 
 #include <sstream>
 

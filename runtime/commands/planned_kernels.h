@@ -3,7 +3,7 @@
 #ifndef MPC_RUNTIME_COMMANDS_PLANNED_KERNELS_H
 #define MPC_RUNTIME_COMMANDS_PLANNED_KERNELS_H
 
-#include "training/session.h"
+#include "runtime/training/session.h"
 
 #include <string>
 #include <vector>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mpc-run predict: inference over all rows.
-#include "commands/commands.h"
-#include "commands/entry_rows.h"
-#include "commands/prediction_file.h"
-#include "data/atomic_file.h"
-#include "data/variable_tensor.h"
-#include "training/batcher.h"
+#include "runtime/commands/commands.h"
+#include "runtime/commands/entry_rows.h"
+#include "runtime/commands/prediction_file.h"
+#include "runtime/data/atomic_file.h"
+#include "runtime/data/variable_tensor.h"
+#include "runtime/training/batcher.h"
 
 #include <cstring>
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Writing predictions.
-#include "commands/prediction_file.h"
+#include "runtime/commands/prediction_file.h"
 
-#include "data/atomic_file.h"
-#include "data/csv.h"
-#include "data/npy.h"
-#include "data/npz.h"
+#include "runtime/data/atomic_file.h"
+#include "runtime/data/csv.h"
+#include "runtime/data/npy.h"
+#include "runtime/data/npz.h"
 #include "runtime/untrusted/outlets.h"
 
 #include <filesystem>

@@ -3,8 +3,8 @@
 #ifndef MPC_RUNTIME_COMMANDS_PREDICTION_FILE_H
 #define MPC_RUNTIME_COMMANDS_PREDICTION_FILE_H
 
-#include "commands/console.h"
-#include "data/array.h"
+#include "runtime/commands/console.h"
+#include "runtime/data/array.h"
 
 namespace mpc::commands {
 

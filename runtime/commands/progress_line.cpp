@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Drawing the progress line.
-#include "commands/progress_line.h"
+#include "runtime/commands/progress_line.h"
 
 #include "runtime/untrusted/outlets.h"
 

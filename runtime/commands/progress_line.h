@@ -3,9 +3,9 @@
 #ifndef MPC_RUNTIME_COMMANDS_PROGRESS_LINE_H
 #define MPC_RUNTIME_COMMANDS_PROGRESS_LINE_H
 
-#include "commands/console.h"
-#include "commands/line_parts.h"
-#include "training/fit.h"
+#include "runtime/commands/console.h"
+#include "runtime/commands/line_parts.h"
+#include "runtime/training/fit.h"
 
 #include <chrono>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mpc-run serve: a model behind the Open Inference Protocol.
-#include "commands/commands.h"
-#include "commands/interruption.h"
-#include "serving/http_server.h"
-#include "training/batcher.h"
+#include "runtime/commands/commands.h"
+#include "runtime/commands/interruption.h"
+#include "runtime/serving/http_server.h"
+#include "runtime/training/batcher.h"
 
 #include <algorithm>
 #include <csignal>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Reading the options of mpc-run train.
-#include "commands/train_options.h"
+#include "runtime/commands/train_options.h"
 
-#include "commands/commands.h"
+#include "runtime/commands/commands.h"
 #include "runtime/rules/batch_parts.h"
-#include "training/metric_direction.h"
+#include "runtime/training/metric_direction.h"
 
 #include <cmath>
 

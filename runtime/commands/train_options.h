@@ -3,9 +3,9 @@
 #ifndef MPC_RUNTIME_COMMANDS_TRAIN_OPTIONS_H
 #define MPC_RUNTIME_COMMANDS_TRAIN_OPTIONS_H
 
-#include "commands/arguments.h"
-#include "training/plateau.h"
-#include "training/shuffle.h"
+#include "runtime/commands/arguments.h"
+#include "runtime/training/plateau.h"
+#include "runtime/training/shuffle.h"
 
 namespace mpc::commands {
 

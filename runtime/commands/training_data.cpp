@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Reading and checking training and validation data.
-#include "commands/training_data.h"
+#include "runtime/commands/training_data.h"
 
-#include "training/batcher.h"
-#include "training/class_weight.h"
+#include "runtime/training/batcher.h"
+#include "runtime/training/class_weight.h"
 
 #include <cmath>
 

@@ -3,7 +3,7 @@
 #ifndef MPC_RUNTIME_COMMANDS_TRAINING_DATA_H
 #define MPC_RUNTIME_COMMANDS_TRAINING_DATA_H
 
-#include "commands/train_options.h"
+#include "runtime/commands/train_options.h"
 
 namespace mpc::commands {
 

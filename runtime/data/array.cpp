@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Array storage and the element type table.
-#include "data/array.h"
+#include "runtime/data/array.h"
 
 #include "runtime/base/out_of_memory.h"
 

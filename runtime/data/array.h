@@ -4,8 +4,8 @@
 #ifndef MPC_RUNTIME_DATA_ARRAY_H
 #define MPC_RUNTIME_DATA_ARRAY_H
 
-#include "data/result.h"
 #include "mpc-rt/dtype.h"
+#include "runtime/data/result.h"
 
 #include <cstdint>
 #include <map>

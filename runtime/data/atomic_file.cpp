@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Write to a file without a name, fsync, link, rename, fsync the folder.
-#include "data/atomic_file.h"
+#include "runtime/data/atomic_file.h"
 #include "runtime/rules/temporary_file.h"
 
 #include <cerrno>

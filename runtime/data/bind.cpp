@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Matches arrays with tensors and checks them.
-#include "data/bind.h"
+#include "runtime/data/bind.h"
 
-#include "data/convert.h"
+#include "runtime/data/convert.h"
 
 #include <algorithm>
 #include <cstring>

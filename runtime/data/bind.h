@@ -3,7 +3,7 @@
 #ifndef MPC_RUNTIME_DATA_BIND_H
 #define MPC_RUNTIME_DATA_BIND_H
 
-#include "data/source.h"
+#include "runtime/data/source.h"
 
 namespace mpc::data {
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // CRC-32C in the header of a safetensors file.
-#include "data/checksum.h"
+#include "runtime/data/checksum.h"
 
-#include "data/atomic_file.h"
-#include "data/crc32c.h"
+#include "runtime/data/atomic_file.h"
+#include "runtime/data/crc32c.h"
 
 #include <algorithm>
 #include <cstdio>

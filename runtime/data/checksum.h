@@ -4,7 +4,7 @@
 #ifndef MPC_RUNTIME_DATA_CHECKSUM_H
 #define MPC_RUNTIME_DATA_CHECKSUM_H
 
-#include "data/safetensors.h"
+#include "runtime/data/safetensors.h"
 
 #include <string_view>
 

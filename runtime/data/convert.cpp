@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Element conversions. Roundings are to nearest, ties to even; NaN stays NaN (quiet), Inf stays
 // Inf.
-#include "data/convert.h"
+#include "runtime/data/convert.h"
 
-#include "data/half.h"
+#include "runtime/data/half.h"
 
 #include <cmath>
 #include <cstring>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // CRC-32C by eight tables (slicing by 8: Kounavis and Berry, 2005).
-#include "data/crc32c.h"
+#include "runtime/data/crc32c.h"
 
 #include <array>
 #include <cstring>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // CSV reader.
-#include "data/csv.h"
+#include "runtime/data/csv.h"
 
-#include "data/input_file.h"
+#include "runtime/data/input_file.h"
 
 #include <charconv>
 #include <cmath>

@@ -3,7 +3,7 @@
 #ifndef MPC_RUNTIME_DATA_CSV_H
 #define MPC_RUNTIME_DATA_CSV_H
 
-#include "data/array.h"
+#include "runtime/data/array.h"
 
 namespace mpc::data {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Writing CSV.
-#include "data/csv.h"
+#include "runtime/data/csv.h"
 
-#include "data/convert.h"
+#include "runtime/data/convert.h"
 #include "runtime/untrusted/outlets.h"
 
 #include <charconv>

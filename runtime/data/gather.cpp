@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Batch assembly.
-#include "data/gather.h"
+#include "runtime/data/gather.h"
 
-#include "data/convert.h"
+#include "runtime/data/convert.h"
 
 #include <algorithm>
 #include <cstring>

@@ -3,7 +3,7 @@
 #ifndef MPC_RUNTIME_DATA_GATHER_H
 #define MPC_RUNTIME_DATA_GATHER_H
 
-#include "data/bind.h"
+#include "runtime/data/bind.h"
 
 namespace mpc::data {
 

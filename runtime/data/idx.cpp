@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Reads IDX through zlib, which passes plain files on as they are.
-#include "data/idx.h"
+#include "runtime/data/idx.h"
 
-#include "data/input_file.h"
+#include "runtime/data/input_file.h"
 
 #include <algorithm>
 #include <memory>

@@ -3,7 +3,7 @@
 #ifndef MPC_RUNTIME_DATA_IDX_H
 #define MPC_RUNTIME_DATA_IDX_H
 
-#include "data/array.h"
+#include "runtime/data/array.h"
 
 namespace mpc::data {
 

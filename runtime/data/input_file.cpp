@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Reading regular files.
-#include "data/input_file.h"
+#include "runtime/data/input_file.h"
 
 #include <cerrno>
 #include <cstring>

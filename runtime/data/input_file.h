@@ -3,7 +3,7 @@
 #ifndef MPC_RUNTIME_DATA_INPUT_FILE_H
 #define MPC_RUNTIME_DATA_INPUT_FILE_H
 
-#include "data/result.h"
+#include "runtime/data/result.h"
 
 #include <cstdint>
 #include <string>

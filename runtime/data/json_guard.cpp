@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A SAX walk over JSON text that keeps only the keys of the open objects.
-#include "data/json_guard.h"
+#include "runtime/data/json_guard.h"
 
 #include <nlohmann/json.hpp>
 #include <set>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Mapping of regular files.
-#include "data/mapped_file.h"
+#include "runtime/data/mapped_file.h"
 
 #include "runtime/base/out_of_memory.h"
 

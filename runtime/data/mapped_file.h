@@ -4,7 +4,7 @@
 #ifndef MPC_RUNTIME_DATA_MAPPED_FILE_H
 #define MPC_RUNTIME_DATA_MAPPED_FILE_H
 
-#include "data/result.h"
+#include "runtime/data/result.h"
 
 #include <cstdint>
 #include <memory>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Reading and writing .npy. The header is a Python literal; only the three keys that NumPy writes
 // are understood, and nothing is evaluated.
-#include "data/npy.h"
+#include "runtime/data/npy.h"
 
-#include "data/atomic_file.h"
-#include "data/convert.h"
-#include "data/input_file.h"
+#include "runtime/data/atomic_file.h"
+#include "runtime/data/convert.h"
+#include "runtime/data/input_file.h"
 
 #include <algorithm>
 #include <cstring>

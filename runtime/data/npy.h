@@ -3,7 +3,7 @@
 #ifndef MPC_RUNTIME_DATA_NPY_H
 #define MPC_RUNTIME_DATA_NPY_H
 
-#include "data/array.h"
+#include "runtime/data/array.h"
 
 #include <functional>
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Reading .npz through libzip, once its directory is found sound, and writing it through ZipWriter.
-#include "data/npz.h"
+#include "runtime/data/npz.h"
 
-#include "data/convert.h"
-#include "data/input_file.h"
-#include "data/npy.h"
-#include "data/zip_writer.h"
+#include "runtime/data/convert.h"
+#include "runtime/data/input_file.h"
+#include "runtime/data/npy.h"
+#include "runtime/data/zip_writer.h"
 #include "runtime/untrusted/zip_directory.h"
 
 #include <memory>

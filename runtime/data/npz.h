@@ -3,7 +3,7 @@
 #ifndef MPC_RUNTIME_DATA_NPZ_H
 #define MPC_RUNTIME_DATA_NPZ_H
 
-#include "data/array.h"
+#include "runtime/data/array.h"
 
 #include <functional>
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Strict reader and deterministic writer of safetensors.
-#include "data/safetensors.h"
+#include "runtime/data/safetensors.h"
 
-#include "data/atomic_file.h"
-#include "data/input_file.h"
-#include "data/json_guard.h"
+#include "runtime/data/atomic_file.h"
+#include "runtime/data/input_file.h"
+#include "runtime/data/json_guard.h"
 #include "runtime/untrusted/outlets.h"
 
 #include <algorithm>

@@ -4,7 +4,7 @@
 #ifndef MPC_RUNTIME_DATA_SAFETENSORS_H
 #define MPC_RUNTIME_DATA_SAFETENSORS_H
 
-#include "data/array.h"
+#include "runtime/data/array.h"
 
 namespace mpc::data {
 

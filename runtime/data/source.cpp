@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Finds out what kind of data a path holds and reads it.
-#include "data/source.h"
+#include "runtime/data/source.h"
 
-#include "data/csv.h"
-#include "data/idx.h"
-#include "data/input_file.h"
-#include "data/npy.h"
-#include "data/npz.h"
+#include "runtime/data/csv.h"
+#include "runtime/data/idx.h"
+#include "runtime/data/input_file.h"
+#include "runtime/data/npy.h"
+#include "runtime/data/npz.h"
 
 #include <algorithm>
 #include <cerrno>

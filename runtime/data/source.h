@@ -4,7 +4,7 @@
 #ifndef MPC_RUNTIME_DATA_SOURCE_H
 #define MPC_RUNTIME_DATA_SOURCE_H
 
-#include "data/npz.h"
+#include "runtime/data/npz.h"
 
 namespace mpc::data {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Matching by name.
-#include "data/variable_match.h"
-#include "module/restored_scale.h"
+#include "runtime/data/variable_match.h"
+#include "runtime/module/restored_scale.h"
 
 #include <algorithm>
 #include <functional>

@@ -3,8 +3,8 @@
 #ifndef MPC_RUNTIME_DATA_VARIABLE_MATCH_H
 #define MPC_RUNTIME_DATA_VARIABLE_MATCH_H
 
-#include "data/safetensors.h"
-#include "data/variable_tensor.h"
+#include "runtime/data/safetensors.h"
+#include "runtime/data/variable_tensor.h"
 
 #include <utility>
 #include <vector>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Names by role, and the checks of shape and dtype.
-#include "data/variable_tensor.h"
+#include "runtime/data/variable_tensor.h"
 
-#include "data/convert.h"
+#include "runtime/data/convert.h"
 
 #include <cstring>
 

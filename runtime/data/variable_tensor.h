@@ -3,8 +3,8 @@
 #ifndef MPC_RUNTIME_DATA_VARIABLE_TENSOR_H
 #define MPC_RUNTIME_DATA_VARIABLE_TENSOR_H
 
-#include "data/array.h"
 #include "mpc-rt/executable.h"
+#include "runtime/data/array.h"
 
 namespace mpc::data {
 

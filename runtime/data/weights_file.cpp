@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // One reader for weights, states and checkpoints.
-#include "data/weights_file.h"
+#include "runtime/data/weights_file.h"
 
-#include "data/checksum.h"
-#include "data/input_file.h"
-#include "data/variable_tensor.h"
+#include "runtime/data/checksum.h"
+#include "runtime/data/input_file.h"
+#include "runtime/data/variable_tensor.h"
 
 namespace mpc::data {
 

@@ -3,7 +3,7 @@
 #ifndef MPC_RUNTIME_DATA_WEIGHTS_FILE_H
 #define MPC_RUNTIME_DATA_WEIGHTS_FILE_H
 
-#include "data/safetensors.h"
+#include "runtime/data/safetensors.h"
 
 namespace mpc::data {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Zip writer. libzip's own would need every member kept alive until the end and does not fsync.
-#include "data/zip_writer.h"
+#include "runtime/data/zip_writer.h"
 
 #include "runtime/untrusted/outlets.h"
 

@@ -3,7 +3,7 @@
 #ifndef MPC_RUNTIME_DATA_ZIP_WRITER_H
 #define MPC_RUNTIME_DATA_ZIP_WRITER_H
 
-#include "data/atomic_file.h"
+#include "runtime/data/atomic_file.h"
 #include "runtime/untrusted/zip_records.h"
 
 #include <vector>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "reports/advice.h"
+#include "runtime/reports/advice.h"
 
 namespace mpc::reports {
 namespace {

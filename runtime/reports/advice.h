@@ -3,7 +3,7 @@
 #ifndef MPC_RUNTIME_REPORTS_ADVICE_H
 #define MPC_RUNTIME_REPORTS_ADVICE_H
 
-#include "reports/fault.h"
+#include "runtime/reports/fault.h"
 
 namespace mpc::reports {
 

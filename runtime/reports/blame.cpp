@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "reports/blame.h"
+#include "runtime/reports/blame.h"
 #include "mpc-rt/training.h"
-#include "reports/advice.h"
+#include "runtime/reports/advice.h"
 
 #include <algorithm>
 #include <cmath>

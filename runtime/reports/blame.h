@@ -3,8 +3,8 @@
 #ifndef MPC_RUNTIME_REPORTS_BLAME_H
 #define MPC_RUNTIME_REPORTS_BLAME_H
 
-#include "reports/fault.h"
-#include "reports/value_report.h"
+#include "runtime/reports/fault.h"
+#include "runtime/reports/value_report.h"
 
 namespace mpc::reports {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "reports/changed_weights.h"
+#include "runtime/reports/changed_weights.h"
 
 namespace mpc::reports {
 

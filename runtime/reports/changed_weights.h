@@ -3,7 +3,7 @@
 #ifndef MPC_RUNTIME_REPORTS_CHANGED_WEIGHTS_H
 #define MPC_RUNTIME_REPORTS_CHANGED_WEIGHTS_H
 
-#include "training/session.h"
+#include "runtime/training/session.h"
 
 namespace mpc::reports {
 

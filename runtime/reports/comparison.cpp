@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "reports/comparison.h"
-#include "data/convert.h"
+#include "runtime/reports/comparison.h"
 #include "mpc-rt/training.h"
-#include "reports/value_report.h"
+#include "runtime/data/convert.h"
+#include "runtime/reports/value_report.h"
 
 #include <cmath>
 #include <tuple>

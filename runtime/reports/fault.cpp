@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "reports/fault.h"
+#include "runtime/reports/fault.h"
 
 #include <algorithm>
 #include <cstring>

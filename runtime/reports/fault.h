@@ -3,7 +3,7 @@
 #ifndef MPC_RUNTIME_REPORTS_FAULT_H
 #define MPC_RUNTIME_REPORTS_FAULT_H
 
-#include "reports/traced_model.h"
+#include "runtime/reports/traced_model.h"
 
 #include <functional>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "reports/html_page.h"
-#include "reports/value_report.h"
+#include "runtime/reports/html_page.h"
+#include "runtime/reports/value_report.h"
 #include "runtime/untrusted/outlets.h"
 
 #include <algorithm>

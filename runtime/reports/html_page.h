@@ -3,7 +3,7 @@
 #ifndef MPC_RUNTIME_REPORTS_HTML_PAGE_H
 #define MPC_RUNTIME_REPORTS_HTML_PAGE_H
 
-#include "reports/traced_model.h"
+#include "runtime/reports/traced_model.h"
 
 namespace mpc::reports {
 

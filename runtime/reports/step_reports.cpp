@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "reports/step_reports.h"
-#include "data/atomic_file.h"
-#include "reports/value_report.h"
-#include "training/rank_job.h"
+#include "runtime/reports/step_reports.h"
+#include "runtime/data/atomic_file.h"
+#include "runtime/reports/value_report.h"
+#include "runtime/training/rank_job.h"
 
 #include <cstdio>
 #include <filesystem>

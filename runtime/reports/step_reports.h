@@ -3,8 +3,8 @@
 #ifndef MPC_RUNTIME_REPORTS_STEP_REPORTS_H
 #define MPC_RUNTIME_REPORTS_STEP_REPORTS_H
 
-#include "reports/traced_model.h"
-#include "training/callback.h"
+#include "runtime/reports/traced_model.h"
+#include "runtime/training/callback.h"
 
 namespace mpc::reports {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "reports/traced_model.h"
-#include "reports/changed_weights.h"
+#include "runtime/reports/traced_model.h"
+#include "runtime/reports/changed_weights.h"
 
 #include <algorithm>
 #include <cmath>

@@ -4,7 +4,7 @@
 #define MPC_RUNTIME_REPORTS_TRACED_MODEL_H
 
 #include "mpc-rt/numerics.h"
-#include "training/batcher.h"
+#include "runtime/training/batcher.h"
 
 #include <map>
 #include <optional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "reports/value_report.h"
+#include "runtime/reports/value_report.h"
 #include "runtime/untrusted/outlets.h"
 
 #include <cmath>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Forming batches and running them.
-#include "serving/batch_queue.h"
+#include "runtime/serving/batch_queue.h"
 
 namespace mpc::serving {
 

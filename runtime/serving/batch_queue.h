@@ -4,8 +4,8 @@
 #ifndef MPC_RUNTIME_SERVING_BATCH_QUEUE_H
 #define MPC_RUNTIME_SERVING_BATCH_QUEUE_H
 
-#include "serving/batch_runner.h"
-#include "serving/serving_metrics.h"
+#include "runtime/serving/batch_runner.h"
+#include "runtime/serving/serving_metrics.h"
 
 #include <chrono>
 #include <condition_variable>

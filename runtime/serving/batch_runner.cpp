@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Gathering rows, running, and giving each request its own.
-#include "serving/batch_runner.h"
+#include "runtime/serving/batch_runner.h"
 
-#include "data/convert.h"
-#include "data/gather.h"
-#include "data/variable_tensor.h"
+#include "runtime/data/convert.h"
+#include "runtime/data/gather.h"
+#include "runtime/data/variable_tensor.h"
 
 #include <algorithm>
 #include <cstring>

@@ -3,7 +3,7 @@
 #ifndef MPC_RUNTIME_SERVING_BATCH_RUNNER_H
 #define MPC_RUNTIME_SERVING_BATCH_RUNNER_H
 
-#include "serving/served_model.h"
+#include "runtime/serving/served_model.h"
 
 namespace mpc::serving {
 

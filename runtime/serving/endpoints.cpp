@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The endpoints, one function each.
-#include "serving/endpoints.h"
+#include "runtime/serving/endpoints.h"
 
 #include "mpc-rt/model.h"
 

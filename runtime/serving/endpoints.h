@@ -4,8 +4,8 @@
 #ifndef MPC_RUNTIME_SERVING_ENDPOINTS_H
 #define MPC_RUNTIME_SERVING_ENDPOINTS_H
 
-#include "serving/batch_queue.h"
-#include "serving/infer_response.h"
+#include "runtime/serving/batch_queue.h"
+#include "runtime/serving/infer_response.h"
 
 namespace mpc::serving {
 

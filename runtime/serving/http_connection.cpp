@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A connection's life: wait, read, answer, again. Each step has its time.
-#include "serving/http_connection.h"
+#include "runtime/serving/http_connection.h"
 
 #include "mpc-rt/model.h"
 

@@ -3,7 +3,7 @@
 #ifndef MPC_RUNTIME_SERVING_HTTP_CONNECTION_H
 #define MPC_RUNTIME_SERVING_HTTP_CONNECTION_H
 
-#include "serving/http_server.h"
+#include "runtime/serving/http_server.h"
 
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Accepting connections, and ending.
-#include "serving/http_server.h"
+#include "runtime/serving/http_server.h"
 
-#include "serving/http_connection.h"
+#include "runtime/serving/http_connection.h"
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>

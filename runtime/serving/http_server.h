@@ -3,7 +3,7 @@
 #ifndef MPC_RUNTIME_SERVING_HTTP_SERVER_H
 #define MPC_RUNTIME_SERVING_HTTP_SERVER_H
 
-#include "serving/endpoints.h"
+#include "runtime/serving/endpoints.h"
 
 namespace mpc::serving {
 

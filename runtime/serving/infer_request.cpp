@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // From a body to arrays.
-#include "serving/infer_request.h"
+#include "runtime/serving/infer_request.h"
 
-#include "data/convert.h"
-#include "serving/request_reader.h"
-#include "serving/served_model.h"
+#include "runtime/data/convert.h"
+#include "runtime/serving/request_reader.h"
+#include "runtime/serving/served_model.h"
 
 #include <cstring>
 

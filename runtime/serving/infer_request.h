@@ -5,7 +5,7 @@
 #ifndef MPC_RUNTIME_SERVING_INFER_REQUEST_H
 #define MPC_RUNTIME_SERVING_INFER_REQUEST_H
 
-#include "data/array.h"
+#include "runtime/data/array.h"
 
 #include <string_view>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Writing a response, without a tree of JSON in memory.
-#include "serving/infer_response.h"
+#include "runtime/serving/infer_response.h"
 
-#include "data/convert.h"
+#include "runtime/data/convert.h"
 
 #include <charconv>
 #include <cmath>

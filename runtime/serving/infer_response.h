@@ -3,8 +3,8 @@
 #ifndef MPC_RUNTIME_SERVING_INFER_RESPONSE_H
 #define MPC_RUNTIME_SERVING_INFER_RESPONSE_H
 
-#include "serving/infer_request.h"
-#include "serving/served_model.h"
+#include "runtime/serving/infer_request.h"
+#include "runtime/serving/served_model.h"
 
 namespace mpc::serving {
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Elements of JSON and their conversion.
-#include "serving/json_numbers.h"
+#include "runtime/serving/json_numbers.h"
 
-#include "data/convert.h"
 #include "mpc-rt/executable.h"
+#include "runtime/data/convert.h"
 
 #include <cmath>
 #include <cstring>

@@ -3,7 +3,7 @@
 #ifndef MPC_RUNTIME_SERVING_JSON_NUMBERS_H
 #define MPC_RUNTIME_SERVING_JSON_NUMBERS_H
 
-#include "data/array.h"
+#include "runtime/data/array.h"
 
 namespace mpc::serving {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // From events of JSON to the parts of a request.
-#include "serving/request_reader.h"
+#include "runtime/serving/request_reader.h"
 
 #include "mpc-rt/executable.h"
 

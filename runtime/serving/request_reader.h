@@ -4,8 +4,8 @@
 #ifndef MPC_RUNTIME_SERVING_REQUEST_READER_H
 #define MPC_RUNTIME_SERVING_REQUEST_READER_H
 
-#include "serving/infer_request.h"
-#include "serving/json_numbers.h"
+#include "runtime/serving/infer_request.h"
+#include "runtime/serving/json_numbers.h"
 
 #include <nlohmann/json.hpp>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Names and shapes as the Open Inference Protocol has them.
-#include "serving/served_model.h"
+#include "runtime/serving/served_model.h"
 
-#include "untrusted/outlets.h"
+#include "runtime/untrusted/outlets.h"
 
 #include <set>
 

@@ -3,7 +3,7 @@
 #ifndef MPC_RUNTIME_SERVING_SERVED_MODEL_H
 #define MPC_RUNTIME_SERVING_SERVED_MODEL_H
 
-#include "training/session.h"
+#include "runtime/training/session.h"
 
 namespace mpc::serving {
 

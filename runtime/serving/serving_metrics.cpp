@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Counters, histograms and their text.
-#include "serving/serving_metrics.h"
+#include "runtime/serving/serving_metrics.h"
 
-#include "training/memory_plan.h"
+#include "runtime/training/memory_plan.h"
 
 #include <cstdio>
 

@@ -2,14 +2,14 @@
 //
 // Variables of a context to and from safetensors files, under the names of weights files; metrics
 // and random states besides.
-#include "data/checksum.h"
-#include "data/input_file.h"
-#include "data/mapped_file.h"
-#include "data/variable_match.h"
-#include "data/weights_file.h"
 #include "mpc-rt/training.h"
 #include "runtime/base/sha256.h"
 #include "runtime/base/status.h"
+#include "runtime/data/checksum.h"
+#include "runtime/data/input_file.h"
+#include "runtime/data/mapped_file.h"
+#include "runtime/data/variable_match.h"
+#include "runtime/data/weights_file.h"
 #include "runtime/execution/context.h"
 #include "runtime/untrusted/outlets.h"
 

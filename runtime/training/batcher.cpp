@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Batch assembly and the call of an entry.
-#include "training/batcher.h"
+#include "runtime/training/batcher.h"
 
-#include "data/gather.h"
-#include "data/variable_tensor.h"
-#include "training/rank_job.h"
+#include "runtime/data/gather.h"
+#include "runtime/data/variable_tensor.h"
+#include "runtime/training/rank_job.h"
 
 #include <algorithm>
 #include <cstring>

@@ -3,7 +3,7 @@
 #ifndef MPC_RUNTIME_TRAINING_BATCHER_H
 #define MPC_RUNTIME_TRAINING_BATCHER_H
 
-#include "training/session.h"
+#include "runtime/training/session.h"
 
 #include <functional>
 

@@ -3,7 +3,7 @@
 #ifndef MPC_RUNTIME_TRAINING_CALLBACK_H
 #define MPC_RUNTIME_TRAINING_CALLBACK_H
 
-#include "training/metrics.h"
+#include "runtime/training/metrics.h"
 
 namespace mpc::training {
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Reading and applying class weights.
-#include "training/class_weight.h"
+#include "runtime/training/class_weight.h"
 
-#include "data/convert.h"
-#include "data/gather.h"
-#include "data/input_file.h"
-#include "data/json_guard.h"
+#include "runtime/data/convert.h"
+#include "runtime/data/gather.h"
+#include "runtime/data/input_file.h"
+#include "runtime/data/json_guard.h"
 
 #include <charconv>
 #include <cmath>

@@ -3,7 +3,7 @@
 #ifndef MPC_RUNTIME_TRAINING_CLASS_WEIGHT_H
 #define MPC_RUNTIME_TRAINING_CLASS_WEIGHT_H
 
-#include "data/bind.h"
+#include "runtime/data/bind.h"
 
 namespace mpc::training {
 

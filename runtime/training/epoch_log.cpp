@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // CSV and JSON lines.
-#include "training/epoch_log.h"
-#include "data/atomic_file.h"
+#include "runtime/training/epoch_log.h"
+#include "runtime/data/atomic_file.h"
 #include "runtime/untrusted/outlets.h"
 
 #include <cmath>

@@ -3,7 +3,7 @@
 #ifndef MPC_RUNTIME_TRAINING_EPOCH_LOG_H
 #define MPC_RUNTIME_TRAINING_EPOCH_LOG_H
 
-#include "training/callback.h"
+#include "runtime/training/callback.h"
 
 #include <functional>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "training/event_trace.h"
+#include "runtime/training/event_trace.h"
 
-#include "data/atomic_file.h"
+#include "runtime/data/atomic_file.h"
 
 #include <algorithm>
 #include <chrono>

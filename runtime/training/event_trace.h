@@ -4,8 +4,8 @@
 #ifndef MPC_RUNTIME_TRAINING_EVENT_TRACE_H
 #define MPC_RUNTIME_TRAINING_EVENT_TRACE_H
 
-#include "training/callback.h"
-#include "training/rank_job.h"
+#include "runtime/training/callback.h"
+#include "runtime/training/rank_job.h"
 
 namespace mpc::training {
 

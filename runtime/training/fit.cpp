@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The loop over epochs and steps.
-#include "training/fit.h"
+#include "runtime/training/fit.h"
 
-#include "training/shuffle.h"
-#include "training/trace.h"
+#include "runtime/training/shuffle.h"
+#include "runtime/training/trace.h"
 
 #include <algorithm>
 

@@ -3,9 +3,9 @@
 #ifndef MPC_RUNTIME_TRAINING_FIT_H
 #define MPC_RUNTIME_TRAINING_FIT_H
 
-#include "training/callback.h"
-#include "training/optimizer_state.h"
-#include "training/shuffle.h"
+#include "runtime/training/callback.h"
+#include "runtime/training/optimizer_state.h"
+#include "runtime/training/shuffle.h"
 
 #include <functional>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "training/initial_weights.h"
+#include "runtime/training/initial_weights.h"
 
-#include "data/input_file.h"
-#include "data/mapped_file.h"
+#include "runtime/data/input_file.h"
+#include "runtime/data/mapped_file.h"
 #include "runtime/untrusted/zip_directory.h"
 
 #include <cstring>

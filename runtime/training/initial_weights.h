@@ -3,7 +3,7 @@
 #ifndef MPC_RUNTIME_TRAINING_INITIAL_WEIGHTS_H
 #define MPC_RUNTIME_TRAINING_INITIAL_WEIGHTS_H
 
-#include "data/safetensors.h"
+#include "runtime/data/safetensors.h"
 
 #include <string>
 

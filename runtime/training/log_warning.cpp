@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Logs that cannot be written.
-#include "training/epoch_log.h"
+#include "runtime/training/epoch_log.h"
 
 namespace mpc::training {
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The parts of a memory plan.
-#include "training/memory_plan.h"
+#include "runtime/training/memory_plan.h"
 
-#include "data/gather.h"
-#include "data/variable_tensor.h"
+#include "runtime/data/gather.h"
+#include "runtime/data/variable_tensor.h"
 
 #include <cstdio>
 #include <cstring>

@@ -3,8 +3,8 @@
 #ifndef MPC_RUNTIME_TRAINING_MEMORY_PLAN_H
 #define MPC_RUNTIME_TRAINING_MEMORY_PLAN_H
 
-#include "data/bind.h"
-#include "training/session.h"
+#include "runtime/data/bind.h"
+#include "runtime/training/session.h"
 
 namespace mpc::training {
 

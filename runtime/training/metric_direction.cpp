@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "training/metric_direction.h"
+#include "runtime/training/metric_direction.h"
 
 #include <algorithm>
 #include <cctype>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Reading metrics and evaluating.
-#include "training/metrics.h"
+#include "runtime/training/metrics.h"
 
-#include "data/convert.h"
-#include "data/npz.h"
-#include "data/variable_tensor.h"
+#include "runtime/data/convert.h"
+#include "runtime/data/npz.h"
+#include "runtime/data/variable_tensor.h"
 
 #include <charconv>
 #include <cmath>

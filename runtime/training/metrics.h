@@ -3,7 +3,7 @@
 #ifndef MPC_RUNTIME_TRAINING_METRICS_H
 #define MPC_RUNTIME_TRAINING_METRICS_H
 
-#include "training/batcher.h"
+#include "runtime/training/batcher.h"
 
 namespace mpc::training {
 

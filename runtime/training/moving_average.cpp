@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Copying averages over weights.
-#include "training/moving_average.h"
+#include "runtime/training/moving_average.h"
 
 #include <algorithm>
 #include <cstring>

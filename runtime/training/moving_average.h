@@ -3,7 +3,7 @@
 #ifndef MPC_RUNTIME_TRAINING_MOVING_AVERAGE_H
 #define MPC_RUNTIME_TRAINING_MOVING_AVERAGE_H
 
-#include "training/session.h"
+#include "runtime/training/session.h"
 
 namespace mpc::training {
 

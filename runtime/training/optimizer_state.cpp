@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Finding and reading scalar optimizer variables.
-#include "training/optimizer_state.h"
+#include "runtime/training/optimizer_state.h"
 
 #include <cstring>
 

@@ -3,8 +3,8 @@
 #ifndef MPC_RUNTIME_TRAINING_OPTIMIZER_STATE_H
 #define MPC_RUNTIME_TRAINING_OPTIMIZER_STATE_H
 
-#include "module/optimizer_scalar.h"
-#include "training/session.h"
+#include "runtime/module/optimizer_scalar.h"
+#include "runtime/training/session.h"
 
 namespace mpc::training {
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The probe behind warnings of training that skips step after step.
-#include "training/overflow_probe.h"
+#include "runtime/training/overflow_probe.h"
 
-#include "data/gather.h"
 #include "mpc-rt/watch.h"
-#include "training/batcher.h"
+#include "runtime/data/gather.h"
+#include "runtime/training/batcher.h"
 
 #include <cmath>
 

@@ -3,7 +3,7 @@
 #ifndef MPC_RUNTIME_TRAINING_OVERFLOW_PROBE_H
 #define MPC_RUNTIME_TRAINING_OVERFLOW_PROBE_H
 
-#include "training/session.h"
+#include "runtime/training/session.h"
 
 namespace mpc::training {
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Early stopping, learning rate reduction, stop on NaN. Rules from keras/src/callbacks
 // (early_stopping.py, reduce_lr_on_plateau.py, terminate_on_nan.py).
-#include "training/plateau.h"
+#include "runtime/training/plateau.h"
 
-#include "data/variable_tensor.h"
+#include "runtime/data/variable_tensor.h"
 
 #include <charconv>
 #include <cmath>

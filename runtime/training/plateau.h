@@ -3,8 +3,8 @@
 #ifndef MPC_RUNTIME_TRAINING_PLATEAU_H
 #define MPC_RUNTIME_TRAINING_PLATEAU_H
 
-#include "training/callback.h"
-#include "training/optimizer_state.h"
+#include "runtime/training/callback.h"
+#include "runtime/training/optimizer_state.h"
 
 #include <functional>
 #include <limits>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "training/rank_digest.h"
+#include "runtime/training/rank_digest.h"
 
-#include "data/gather.h"
-#include "data/mapped_file.h"
 #include "mpc-rt/seal.h"
+#include "runtime/data/gather.h"
+#include "runtime/data/mapped_file.h"
 
 namespace mpc::training {
 

@@ -4,7 +4,7 @@
 #ifndef MPC_RUNTIME_TRAINING_RANK_DIGEST_H
 #define MPC_RUNTIME_TRAINING_RANK_DIGEST_H
 
-#include "training/session.h"
+#include "runtime/training/session.h"
 
 namespace mpc::training {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "training/rank_job.h"
+#include "runtime/training/rank_job.h"
 
 #include <chrono>
 #include <thread>

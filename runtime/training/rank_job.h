@@ -4,7 +4,7 @@
 #define MPC_RUNTIME_TRAINING_RANK_JOB_H
 
 #include "mpc-rt/collectives.h"
-#include "training/session.h"
+#include "runtime/training/session.h"
 
 #include <utility>
 

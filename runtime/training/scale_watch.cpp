@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Observing the loss scale.
-#include "training/scale_watch.h"
+#include "runtime/training/scale_watch.h"
 
 #include <algorithm>
 #include <cmath>

@@ -4,8 +4,8 @@
 #define MPC_RUNTIME_TRAINING_SCALE_WATCH_H
 
 #include "mpc-rt/scaler.h"
-#include "training/callback.h"
-#include "training/optimizer_state.h"
+#include "runtime/training/callback.h"
+#include "runtime/training/optimizer_state.h"
 
 #include <functional>
 #include <set>

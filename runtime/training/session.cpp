@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Loading a compiled model and asking its tables.
-#include "training/session.h"
+#include "runtime/training/session.h"
 
-#include "data/json_guard.h"
-#include "data/variable_tensor.h"
 #include "mpc-rt/device.h"
 #include "mpc-rt/training.h"
-#include "training/initial_weights.h"
-#include "training/memory_plan.h"
-#include "training/weights.h"
+#include "runtime/data/json_guard.h"
+#include "runtime/data/variable_tensor.h"
+#include "runtime/training/initial_weights.h"
+#include "runtime/training/memory_plan.h"
+#include "runtime/training/weights.h"
 
 #include <charconv>
 #include <cstring>

@@ -3,8 +3,8 @@
 #ifndef MPC_RUNTIME_TRAINING_SESSION_H
 #define MPC_RUNTIME_TRAINING_SESSION_H
 
-#include "data/bind.h"
 #include "mpc-rt/model.h"
+#include "runtime/data/bind.h"
 
 namespace mpc::training {
 

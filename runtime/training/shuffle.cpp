@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Shuffling.
-#include "training/shuffle.h"
+#include "runtime/training/shuffle.h"
 
-#include "base/philox.h"
+#include "runtime/base/philox.h"
 
 #include <utility>
 

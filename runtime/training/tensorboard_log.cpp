@@ -2,9 +2,9 @@
 // TensorBoard event files: TFRecord framing (tensorflow/core/lib/io/record_writer.h: length, masked
 // CRC-32C of it, data, masked CRC-32C of that) around Event messages (tensorflow/core/util/
 // event.proto), of which three fields and one kind of summary are written.
-#include "data/crc32c.h"
+#include "runtime/data/crc32c.h"
+#include "runtime/training/epoch_log.h"
 #include "runtime/untrusted/outlets.h"
-#include "training/epoch_log.h"
 
 #include <cerrno>
 #include <chrono>

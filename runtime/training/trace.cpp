@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Recording steps.
-#include "training/trace.h"
+#include "runtime/training/trace.h"
 
-#include "data/convert.h"
-#include "data/zip_writer.h"
+#include "runtime/data/convert.h"
+#include "runtime/data/zip_writer.h"
 
 #include <algorithm>
 #include <cstring>

@@ -4,9 +4,9 @@
 #ifndef MPC_RUNTIME_TRAINING_TRACE_H
 #define MPC_RUNTIME_TRAINING_TRACE_H
 
-#include "data/npz.h"
-#include "training/metrics.h"
-#include "training/optimizer_state.h"
+#include "runtime/data/npz.h"
+#include "runtime/training/metrics.h"
+#include "runtime/training/optimizer_state.h"
 
 namespace mpc::training {
 

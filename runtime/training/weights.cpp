@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Loading and saving variables.
-#include "training/weights.h"
+#include "runtime/training/weights.h"
 
-#include "data/variable_match.h"
-#include "data/weights_file.h"
+#include "runtime/data/variable_match.h"
+#include "runtime/data/weights_file.h"
 
 #include <cstring>
 

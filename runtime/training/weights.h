@@ -3,9 +3,9 @@
 #ifndef MPC_RUNTIME_TRAINING_WEIGHTS_H
 #define MPC_RUNTIME_TRAINING_WEIGHTS_H
 
-#include "data/safetensors.h"
-#include "training/initial_weights.h"
-#include "training/session.h"
+#include "runtime/data/safetensors.h"
+#include "runtime/training/initial_weights.h"
+#include "runtime/training/session.h"
 
 namespace mpc::training {
 

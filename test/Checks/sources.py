@@ -47,6 +47,13 @@ def includes(name):
             yield number, match.group(1)
 
 
+def quoted_includes(name):
+    for number, line in enumerate(read(name).splitlines(), 1):
+        match = re.match(r'\s*#\s*include\s+"([^"]+)"', line)
+        if match and "{0}" not in match.group(1):
+            yield number, match.group(1)
+
+
 # Who may include what: of every folder that a file is in, the pattern may not appear.
 FORBIDDEN_INCLUDES = [
     ("include/mpc-rt/", r"^(mlir|llvm|mpc|dialects|lib)(/|-c/)", "the C ABI stands alone"),
@@ -58,6 +65,18 @@ FORBIDDEN_INCLUDES = [
     ("runtime/numerics/", r"^runtime/(?!base/|numerics/)", "execution uses it"),
     ("runtime/initializers/", r"^runtime/(?!base/|threads/|initializers/)", "execution uses it"),
     ("runtime/module/", r"^runtime/(?!base/|rules/|untrusted/|module/)", "execution uses it"),
+    ("runtime/collectives/", r"^runtime/(?!base/|collectives/)", "execution uses it"),
+    ("runtime/scaler/", r"^runtime/(?!base/|rules/|scaler/)", "programs use it alone"),
+    ("runtime/device/", r"^runtime/(?!base/|drivers/|device/)", "execution uses it"),
+    ("runtime/execution/", r"^runtime/(data|state|training|checkpoint|reports|serving|commands)/", "they use execution"),
+    ("runtime/state/", r"^runtime/(?!base/|untrusted/|execution/|data/|state/)", "programs use it"),
+    ("runtime/data/", r"^runtime/(?!base/|rules/|untrusted/|module/|data/)", "files know no contexts"),
+    ("runtime/training/", r"^runtime/(?!base/|untrusted/|module/|data/|training/)", "it knows contexts by the C ABI"),
+    ("runtime/checkpoint/", r"^runtime/(?!base/|untrusted/|module/|data/|training/|checkpoint/)", "it knows contexts by the C ABI"),
+    ("runtime/reports/", r"^runtime/(?!base/|untrusted/|data/|training/|reports/)", "they know contexts by the C ABI"),
+    ("runtime/serving/", r"^runtime/(?!base/|untrusted/|data/|training/|serving/)", "it knows contexts by the C ABI"),
+    ("runtime/commands/", r"^runtime/(execution|drivers|state|device|scaler|threads)/", "commands know contexts by the C ABI"),
+    ("runtime/cts/", r"^runtime/(?!base/|drivers/|cts/)", "it tests drivers"),
     ("runtime/drivers/", r"^runtime/(?!base/|threads/|rules/|untrusted/|drivers/)", "execution uses drivers"),
     ("runtime/drivers/cpu/kernels/", r"^runtime/drivers/cpu/(?!kernels/|onednn/)", "the rooms of services use kernels"),
     ("runtime/drivers/cpu/onednn/", r"^runtime/drivers/cpu/(?!kernels/work_blocks\.h|onednn/)", "kernels and services use it"),
@@ -82,6 +101,25 @@ def check_dependency_direction(files):
                 own = included.startswith(("mpc/IR/", "mpcrt/IR/"))
                 if re.search(pattern, included) and not (folder == "dialects/" and own):
                     yield f"{name}:{number}: includes {included}; {reason}"
+
+
+# Headers that the build or a compiled model writes, and those of libraries.
+WRITTEN = re.compile(r"\.(h|cpp)\.inc$|\.pb\.h$")
+OF_LIBRARIES = re.compile(r"(clang|gtest|lld|llvm|llvm-c|mlir|nlohmann)/")
+# Compiled outside the build, as users compile them; another one's copies; a file of LLVM's folder.
+COMPILED_ELSEWHERE = ("examples/", "test/Driver/Inputs/", "test/Faults/host.c", "test/FakeCuda/toolkit/", "test/Library/", "cmake/portable/absent.c")
+
+
+def check_include_style(files):
+    """One style everywhere: an include names a file from the root of the repository, or below include/."""
+    known = set(files)
+    for name in filter(is_code, files):
+        if name.startswith(COMPILED_ELSEWHERE) or name.endswith(".td"):
+            continue
+        for number, included in quoted_includes(name):
+            if included in known or f"include/{included}" in known or WRITTEN.search(included) or OF_LIBRARIES.match(included):
+                continue
+            yield f'{name}:{number}: includes "{included}"; expected the path from the root of the repository, or below include/'
 
 
 def check_command_line_options(files):
@@ -309,6 +347,7 @@ def check_what_other_machines_call(files):
 
 CHECKS = [
     check_dependency_direction,
+    check_include_style,
     check_command_line_options,
     check_library_output,
     check_null_json,

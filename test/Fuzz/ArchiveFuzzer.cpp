@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Models that are one file: what is found lies in the file, and the manifest and the weights can be
 // read there. Libraries are not loaded: that runs their code.
-#include "data/mapped_file.h"
-#include "data/safetensors.h"
+#include "runtime/data/mapped_file.h"
+#include "runtime/data/safetensors.h"
 #include "runtime/module/archive_index.h"
 #include "test/Fuzz/MemoryFile.h"
 

@@ -2,14 +2,14 @@
 // Checkpoints, whose checksum anybody can compute: it is made right first, so that what it seals is
 // reached. What reads such a file goes on with it: callbacks take over their state and end a
 // training.
-#include "checkpoint/checkpoint.h"
-#include "data/checksum.h"
-#include "data/crc32c.h"
-#include "data/weights_file.h"
 #include "mpc-rt/training.h"
+#include "runtime/checkpoint/checkpoint.h"
+#include "runtime/data/checksum.h"
+#include "runtime/data/crc32c.h"
+#include "runtime/data/weights_file.h"
+#include "runtime/training/plateau.h"
 #include "test/Fuzz/FuzzedSession.h"
 #include "test/Fuzz/MemoryFile.h"
-#include "training/plateau.h"
 
 #include <algorithm>
 #include <cstdio>

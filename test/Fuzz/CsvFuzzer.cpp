@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // CSV with a header.
-#include "data/csv.h"
+#include "runtime/data/csv.h"
 
 using namespace mpc::data;
 

@@ -4,7 +4,7 @@
 #ifndef MPC_TEST_FUZZ_FUZZEDSESSION_H
 #define MPC_TEST_FUZZ_FUZZEDSESSION_H
 
-#include "training/session.h"
+#include "runtime/training/session.h"
 
 #include <cstdlib>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // IDX, MNIST's format, plain and gzipped.
-#include "data/idx.h"
+#include "runtime/data/idx.h"
 #include "test/Fuzz/MemoryFile.h"
 
 using namespace mpc::data;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The manifest in a library: names of outputs, policies of layers, what `mpc-run inspect` shows.
-#include "checkpoint/checkpoint.h"
-#include "commands/inspect.h"
-#include "data/input_file.h"
+#include "runtime/checkpoint/checkpoint.h"
+#include "runtime/commands/inspect.h"
+#include "runtime/data/input_file.h"
 #include "test/Fuzz/FuzzedSession.h"
 #include "test/Fuzz/MemoryFile.h"
 

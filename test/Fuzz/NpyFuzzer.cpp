@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // NumPy's .npy, as a file of its own and as a member of an .npz: both go through readNpy().
-#include "data/npy.h"
+#include "runtime/data/npy.h"
 
 #include <cstring>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // NumPy's .npz. Checksums of members would stop most changes of their content, so that those of
 // stored members are made right first.
-#include "data/npz.h"
+#include "runtime/data/npz.h"
 #include "test/Fuzz/MemoryFile.h"
 
 #include <cstring>

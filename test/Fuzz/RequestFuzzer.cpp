@@ -2,7 +2,7 @@
 // Bodies of inference requests. The first four bytes say how long the JSON in front of binary
 // tensors is, or that there is none. What was read has the bytes of its shapes, and no more than
 // the body could hold.
-#include "serving/infer_request.h"
+#include "runtime/serving/infer_request.h"
 
 #include <cstring>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // safetensors, which weights, training states and checkpoints are. Copies and views must agree, and
 // what was read can be written.
-#include "data/safetensors.h"
+#include "runtime/data/safetensors.h"
 
 #include <cstdlib>
 #include <cstring>

@@ -2,8 +2,8 @@
 // The tables of a compiled model (mpc-rt/executable.h), made of the input: whatever checkTables()
 // lets through, contexts, entries, metrics, states and `mpc-run inspect` have to live with. Places
 // that a table's pointer and count promise are there: nobody could check that.
-#include "commands/inspect.h"
 #include "mpc-rt/training.h"
+#include "runtime/commands/inspect.h"
 #include "test/Fuzz/FuzzedSession.h"
 
 #include <cstring>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Graphs as a model that mpcc compiles, against the same entry in the reference interpreter.
-#include "GraphChecks.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
@@ -8,6 +7,7 @@
 #include "mpc/Driver/Compile.h"
 #include "mpc/Interpreter/Interpreter.h"
 #include "mpc/Pipelines/Phases.h"
+#include "test/RandomGraphs/GraphChecks.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"

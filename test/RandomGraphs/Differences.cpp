@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Derivatives against central differences, both through the reference interpreter in double.
-#include "GraphChecks.h"
 #include "mpc/Autodiff/ReverseMode.h"
 #include "mpc/Interpreter/Interpreter.h"
+#include "test/RandomGraphs/GraphChecks.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
 

@@ -4,7 +4,7 @@
 #ifndef MPC_TEST_RANDOMGRAPHS_GRAPHCHECKS_H
 #define MPC_TEST_RANDOMGRAPHS_GRAPHCHECKS_H
 
-#include "RandomGraph.h"
+#include "test/RandomGraphs/RandomGraph.h"
 #include <memory>
 
 namespace mpc::test {

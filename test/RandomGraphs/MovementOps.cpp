@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Data movement and indexing with random places.
-#include "RandomGraph.h"
+#include "test/RandomGraphs/RandomGraph.h"
 
 using namespace mlir;
 using namespace mpc;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The graph's arguments, the choice of ops, and what makes an op fit to be differentiated by
 // differences.
-#include "RandomGraph.h"
+#include "test/RandomGraphs/RandomGraph.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Recurrences with random bodies.
-#include "RandomGraph.h"
+#include "test/RandomGraphs/RandomGraph.h"
 
 using namespace mlir;
 using namespace mpc;

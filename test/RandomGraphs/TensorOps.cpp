@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Contractions, reductions, softmax, normalisation, casts and random numbers with random
 // attributes.
-#include "RandomGraph.h"
+#include "test/RandomGraphs/RandomGraph.h"
 
 using namespace mlir;
 using namespace mpc;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Convolutions with their adjoints, pools and resampling with random windows.
-#include "RandomGraph.h"
+#include "test/RandomGraphs/RandomGraph.h"
 
 using namespace mlir;
 using namespace mpc;

@@ -5,8 +5,8 @@
 //   random-graphs [--seed=N] [--first=N] [--count=N] [--work=DIR] [--march=M] [--print]
 //
 // Graph i of a seed is always the same one, whatever --first and --count are.
-#include "GraphChecks.h"
 #include "mpc/InitAll.h"
+#include "test/RandomGraphs/GraphChecks.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/raw_ostream.h"
 #include <iostream>

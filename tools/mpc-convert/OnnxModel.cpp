@@ -5,7 +5,7 @@
 #include "mpc/Import/Keras/InputError.h"
 #include "mpc/Import/ONNX/DataTypes.h"
 
-#include "data/convert.h"
+#include "runtime/data/convert.h"
 
 using namespace mpc;
 using llvm::StringRef;

@@ -6,12 +6,12 @@
 #include "mpc/Import/Keras/Archive.h"
 #include "mpc/Import/Keras/InputError.h"
 
-#include "data/atomic_file.h"
-#include "data/convert.h"
-#include "data/npz.h"
-#include "data/safetensors.h"
-#include "data/weights_file.h"
-#include "data/zip_writer.h"
+#include "runtime/data/atomic_file.h"
+#include "runtime/data/convert.h"
+#include "runtime/data/npz.h"
+#include "runtime/data/safetensors.h"
+#include "runtime/data/weights_file.h"
+#include "runtime/data/zip_writer.h"
 
 #include <set>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mpc-run: runs models that mpcc compiled. No MLIR, no LLVM, no HDF5.
-#include "commands/commands.h"
+#include "runtime/commands/commands.h"
 #include "tools/ExitOnSignals.h"
 #include "tools/OutOfMemory.h"
 #include "tools/StackSize.h"

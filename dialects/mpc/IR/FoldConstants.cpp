@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Ops of constants as constants, by what the reference says that they are.
-#include "FoldConstants.h"
+#include "dialects/mpc/IR/FoldConstants.h"
 #include "dialects/mpc/IR/Float8.h"
 #include "dialects/mpc/IR/Mpc.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Registration of the dialect and shape inference shared by its ops.
-#include "FoldConstants.h"
+#include "dialects/mpc/IR/FoldConstants.h"
 #include "dialects/mpc/IR/Mpc.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"

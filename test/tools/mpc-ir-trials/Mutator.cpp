@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Token by token, so that most mutants still parse; in one place, or everywhere at once, so that
 // types still agree.
-#include "Mutator.h"
+#include "test/tools/mpc-ir-trials/Mutator.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"

@@ -2,11 +2,11 @@
 // Passes and pipelines on IR that they do not expect, many trials in a process. From files with IR
 // of the phase import it makes that of each later phase, and then, in `matrix` mode, gives each to
 // every pass, with wrong options too, or, in `mutants` mode, changes it at random.
-#include "Mutator.h"
-#include "Trial.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mpc/InitAll.h"
+#include "test/tools/mpc-ir-trials/Mutator.h"
+#include "test/tools/mpc-ir-trials/Trial.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // How a class of a user's is added to the importer: a function that makes ops, and a name.
-#include "ProbeLayers.h"
+#include "test/tools/mpc-translate-probes/ProbeLayers.h"
 #include "lib/Import/Keras/Dtype.h"
 #include "lib/Import/Keras/LayerRegistry.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tools/mpcc/search/Measurement.h"
-#include "data/convert.h"
+#include "runtime/data/convert.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
 #include <cmath>

@@ -3,8 +3,8 @@
 #ifndef MPC_TOOLS_MPCC_SEARCH_MEASUREMENT_H
 #define MPC_TOOLS_MPCC_SEARCH_MEASUREMENT_H
 
-#include "data/array.h"
 #include "mpc/Numerics/Search/PolicySearch.h"
+#include "runtime/data/array.h"
 #include "tools/mpcc/search/SearchOptions.h"
 #include <map>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tools/mpcc/search/ModelRunner.h"
-#include "data/npz.h"
+#include "runtime/data/npz.h"
 #include "tools/DataErrors.h"
 #include "tools/mpcc/search/Sensitivities.h"
 #include "llvm/Support/FileSystem.h"

@@ -2,7 +2,7 @@
 // Optimizers of Keras 2 that compute otherwise, against scalar references after tf_keras's
 // optimizers (2.11 to 2.16), its optimizers.legacy (OptimizerV2 and TensorFlow's kernels) and Keras
 // 2.2's.
-#include "lib/Autodiff/TrainingLoop.h"
+#include "test/Unit/lib/Autodiff/TrainingLoop.h"
 #include <array>
 #include <cmath>
 #include <functional>

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Loss scaling in @train_step, and mpc.loss_scale_update against the traces recorded from Keras.
-#include "Fixtures.h"
-#include "lib/Autodiff/TrainingLoop.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -10,6 +8,8 @@
 #include "mlir/Pass/PassManager.h"
 #include "mpc/Conversion/Passes.h"
 #include "runtime/rules/loss_scale.h"
+#include "test/Unit/Fixtures.h"
+#include "test/Unit/lib/Autodiff/TrainingLoop.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include <cfloat>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The derivative of every differentiable op against central differences in double.
-#include "OpGradientCases.h"
+#include "test/Unit/lib/Autodiff/OpGradientCases.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Verifier.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // @train_step against scalar references and the numbers of Keras's own optimizer tests
 // (keras/src/optimizers/optimizer_test.py).
-#include "lib/Autodiff/TrainingLoop.h"
+#include "test/Unit/lib/Autodiff/TrainingLoop.h"
 #include <cmath>
 #include <functional>
 #include <gtest/gtest.h>

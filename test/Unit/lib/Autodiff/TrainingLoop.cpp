@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Builds the model from text, runs the passes, keeps the state.
-#include "lib/Autodiff/TrainingLoop.h"
+#include "test/Unit/lib/Autodiff/TrainingLoop.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mpc/Autodiff/Passes.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "OpGradientCases.h"
+#include "test/Unit/lib/Autodiff/OpGradientCases.h"
 
 #include <deque>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The checker takes every certificate of the analysis and none of a thousand mutants, also where
 // the mutant's sha256 is computed anew, so that it alone has to see what is wrong.
-#include "lib/Numerics/RangedOps.h"
 #include "mpc/Support/Sha256.h"
+#include "test/Unit/lib/Numerics/RangedOps.h"
 #include "tools/mpc-check-certificate/Checker.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <gtest/gtest.h>

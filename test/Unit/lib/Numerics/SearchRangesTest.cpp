@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Tries to break the bounds of each op: arguments from corners and from inside of their ranges,
 // through the interpreter. MPC_SEARCH_INPUTS is how many numbers each op gets in each type.
-#include "lib/Numerics/RangedOps.h"
 #include "mpc/Interpreter/Interpreter.h"
+#include "test/Unit/lib/Numerics/RangedOps.h"
 #include <gtest/gtest.h>
 #include <random>
 

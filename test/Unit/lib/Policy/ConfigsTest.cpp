@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Every serialised policy of configs.json, written and read.
-#include "PolicyFixture.h"
+#include "test/Unit/lib/Policy/PolicyFixture.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mpc;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Every map of maps.json: how it is filled, and what each path finds in it.
-#include "PolicyFixture.h"
+#include "test/Unit/lib/Policy/PolicyFixture.h"
 
 using namespace mpc;
 using namespace mpc::test;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Every policy name, constructor call and comparison of names.json.
-#include "PolicyFixture.h"
+#include "test/Unit/lib/Policy/PolicyFixture.h"
 
 using namespace mpc;
 using namespace mpc::test;

@@ -4,8 +4,8 @@
 #ifndef MPC_TEST_UNIT_LIB_POLICY_POLICYFIXTURE_H
 #define MPC_TEST_UNIT_LIB_POLICY_POLICYFIXTURE_H
 
-#include "Fixtures.h"
 #include "mpc/Policy/DTypePolicyMap.h"
+#include "test/Unit/Fixtures.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include <gtest/gtest.h>

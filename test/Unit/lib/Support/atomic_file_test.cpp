@@ -2,7 +2,7 @@
 // Files that are replaced together. test/Long/fault_injection.py lets each of the system's calls
 // fail.
 #include "mpc/Support/AtomicFile.h"
-#include "runtime/data/temporary_folder.h"
+#include "test/Unit/runtime/data/temporary_folder.h"
 #include "gtest/gtest.h"
 
 #include <fcntl.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Checkpoints: everything comes back, and a refused file changes nothing.
-#include "checkpoint/checkpoint_folder.h"
+#include "runtime/checkpoint/checkpoint_folder.h"
 
-#include "data/variable_tensor.h"
-#include "runtime/data/temporary_folder.h"
+#include "runtime/data/variable_tensor.h"
+#include "test/Unit/runtime/data/temporary_folder.h"
 #include <cmath>
 #include <cstring>
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Files that appear whole or not at all.
-#include "data/atomic_file.h"
+#include "runtime/data/atomic_file.h"
 
-#include "temporary_folder.h"
+#include "test/Unit/runtime/data/temporary_folder.h"
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/file.h>

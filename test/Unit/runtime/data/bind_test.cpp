@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Binding arrays to a model's tensors, and gathering rows.
-#include "data/bind.h"
-#include "data/gather.h"
+#include "runtime/data/bind.h"
+#include "runtime/data/gather.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>

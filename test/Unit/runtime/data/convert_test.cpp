@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Conversions between element types: all 16-bit values, ties, and single rounding.
-#include "data/convert.h"
-#include "data/half.h"
+#include "runtime/data/convert.h"
+#include "runtime/data/half.h"
 
 #include <cmath>
 #include <cstring>

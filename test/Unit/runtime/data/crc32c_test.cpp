@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // CRC-32C against the values of RFC 3720, appendix B.4.
-#include "data/crc32c.h"
+#include "runtime/data/crc32c.h"
 
 #include <gtest/gtest.h>
 #include <string>

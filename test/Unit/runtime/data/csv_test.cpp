@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // CSV tables.
-#include "data/csv.h"
+#include "runtime/data/csv.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

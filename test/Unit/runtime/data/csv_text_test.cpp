@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // CSV that is written: shortest digits, and what is no table.
-#include "data/csv.h"
+#include "runtime/data/csv.h"
 
 #include <gtest/gtest.h>
 #include <limits>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // IDX files, plain and gzipped.
-#include "data/idx.h"
+#include "runtime/data/idx.h"
 
-#include "temporary_folder.h"
+#include "test/Unit/runtime/data/temporary_folder.h"
 #include <gtest/gtest.h>
 #include <zlib.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The .npy reader: what NumPy writes, and everything else refused.
-#include "data/npy.h"
+#include "runtime/data/npy.h"
 
 #include <cstring>
 #include <gtest/gtest.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // .npz archives: round trip, NumPy's own files, damage.
-#include "data/npz.h"
-#include "data/zip_writer.h"
+#include "runtime/data/npz.h"
+#include "runtime/data/zip_writer.h"
 
-#include "Fixtures.h"
-#include "temporary_folder.h"
+#include "test/Unit/Fixtures.h"
+#include "test/Unit/runtime/data/temporary_folder.h"
 #include <cstring>
 #include <gtest/gtest.h>
 #include <random>

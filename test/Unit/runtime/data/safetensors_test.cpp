@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // safetensors: round trip and a strict reader.
-#include "data/safetensors.h"
+#include "runtime/data/safetensors.h"
 
-#include "temporary_folder.h"
+#include "test/Unit/runtime/data/temporary_folder.h"
 #include <cstring>
 #include <gtest/gtest.h>
 #include <random>

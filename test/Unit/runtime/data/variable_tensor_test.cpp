@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Variables as tensors of files: names by role, open extents, and what fits.
-#include "data/variable_tensor.h"
+#include "runtime/data/variable_tensor.h"
 
 #include <gtest/gtest.h>
 

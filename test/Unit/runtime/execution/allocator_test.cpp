@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Memory from the caller's allocator, options of older headers, and the bytes foretold.
-#include "fake_model.h"
+#include "test/Unit/runtime/execution/fake_model.h"
 
 #include <cstdlib>
 #include <cstring>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Models that are one file: what is accepted, and what each refusal of a hostile one says.
-#include "fake_model.h"
 #include "runtime/untrusted/zip_records.h"
+#include "test/Unit/runtime/execution/fake_model.h"
 
 #include <algorithm>
 #include <cstdint>

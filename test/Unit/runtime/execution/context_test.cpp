@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Contexts: layout of the variables, initial values, access, shadows, devices.
-#include "fake_model.h"
+#include "test/Unit/runtime/execution/fake_model.h"
 
 #include "mpc-rt/collectives.h"
 

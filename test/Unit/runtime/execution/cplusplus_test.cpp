@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // mpc/model.hpp over the hand-written model.
-#include "fake_model.h"
 #include "mpc/model.hpp"
+#include "test/Unit/runtime/execution/fake_model.h"
 
 #include <cstdlib>
 #include <unistd.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // DLPack tensors taken and given: what they share, how long it lives, what is refused.
-#include "fake_model.h"
 #include "mpc-rt/dlpack.h"
 #include "mpc-rt/dlpack_types.h"
 #include "mpc/model.hpp"
+#include "test/Unit/runtime/execution/fake_model.h"
 
 #include <cstring>
 #include <functional>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Loading: what is accepted, and what each refusal says.
-#include "fake_model.h"
+#include "test/Unit/runtime/execution/fake_model.h"
 
 #include <cstdio>
 #include <cstring>

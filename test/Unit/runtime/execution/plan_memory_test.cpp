@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // mpc_rt_context_plan_memory: what a run will hold, before there is one.
-#include "fake_model.h"
+#include "test/Unit/runtime/execution/fake_model.h"
 
 #include <gtest/gtest.h>
 #include <vector>

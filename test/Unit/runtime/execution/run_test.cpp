@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Runs of the hand-written model: results, checks, metrics, the floating-point environment.
-#include "fake_model.h"
+#include "test/Unit/runtime/execution/fake_model.h"
 
 #include "mpc-rt/watch.h"
 #include "runtime/base/rounding.h"

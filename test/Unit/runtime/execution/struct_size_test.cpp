@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Libraries whose structs have less or more than this runtime's, and what no runtime takes.
-#include "runtime/execution/fake_model.h"
+#include "test/Unit/runtime/execution/fake_model.h"
 
 #include <string>
 

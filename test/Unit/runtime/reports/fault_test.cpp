@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Faults, and which one is the first.
-#include "reports/fault.h"
+#include "runtime/reports/fault.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The page shows what it was given, whatever names a model has.
-#include "reports/html_page.h"
+#include "runtime/reports/html_page.h"
 
 #include <gtest/gtest.h>
 

@@ -2,11 +2,11 @@
 //
 // The state machine against every step that Keras recorded (policies/loss_scale.json), bit by bit,
 // with SGD on the side to see that steps are applied when Keras applies them.
-#include "Fixtures.h"
 #include "mpc-rt/scaler.h"
 #include "runtime/base/floating_environment.h"
 #include "runtime/base/rounding.h"
 #include "runtime/scaler/loss_scale.h"
+#include "test/Unit/Fixtures.h"
 
 #include <cmath>
 #include <fstream>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Which targets have one class in a row, and what a weights file may hold.
-#include "training/class_weight.h"
+#include "runtime/training/class_weight.h"
 
-#include "runtime/data/temporary_folder.h"
+#include "test/Unit/runtime/data/temporary_folder.h"
 #include <gtest/gtest.h>
 
 using namespace mpc;

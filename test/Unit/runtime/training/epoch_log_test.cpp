@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Logs on a full disk: a warning, once, and nothing is lost when there is room again.
-#include "runtime/data/temporary_folder.h"
-#include "training/epoch_log.h"
+#include "runtime/training/epoch_log.h"
+#include "test/Unit/runtime/data/temporary_folder.h"
 
 #include <csignal>
 #include <gtest/gtest.h>

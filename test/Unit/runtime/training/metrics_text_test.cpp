@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Numbers in messages and logs.
-#include "runtime/data/temporary_folder.h"
-#include "training/epoch_log.h"
+#include "runtime/training/epoch_log.h"
+#include "test/Unit/runtime/data/temporary_folder.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Early stopping against the rules of keras/src/callbacks/early_stopping.py.
-#include "training/metric_direction.h"
-#include "training/plateau.h"
+#include "runtime/training/metric_direction.h"
+#include "runtime/training/plateau.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

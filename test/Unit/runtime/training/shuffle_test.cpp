@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Orders of rows: permutations, uniform, and functions of seed and epoch alone.
-#include "training/shuffle.h"
+#include "runtime/training/shuffle.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>

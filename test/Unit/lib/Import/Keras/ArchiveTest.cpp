@@ -2,8 +2,8 @@
 // Hostile and damaged archives give one clear error; none crashes or expands beyond its budget.
 #include "mpc/Import/Keras/Archive.h"
 
-#include "Fixtures.h"
-#include "ZipBuilder.h"
+#include "test/Unit/Fixtures.h"
+#include "test/Unit/lib/Import/Keras/ZipBuilder.h"
 #include <gtest/gtest.h>
 
 using namespace mpc::keras;

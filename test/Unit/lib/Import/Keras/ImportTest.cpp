@@ -8,7 +8,7 @@
 
 #include "mlir/IR/Verifier.h"
 
-#include "Fixtures.h"
+#include "test/Unit/Fixtures.h"
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>

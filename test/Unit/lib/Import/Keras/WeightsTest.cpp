@@ -4,7 +4,7 @@
 
 #include "mpc/Import/Keras/Archive.h"
 
-#include "Fixtures.h"
+#include "test/Unit/Fixtures.h"
 #include <cstring>
 #include <functional>
 #include <gtest/gtest.h>

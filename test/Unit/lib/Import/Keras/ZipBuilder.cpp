@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "ZipBuilder.h"
+#include "test/Unit/lib/Import/Keras/ZipBuilder.h"
 
 #include <cstdint>
 #include <cstring>

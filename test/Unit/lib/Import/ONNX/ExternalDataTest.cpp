@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Tensors in other files: where these may lie, and what the model may say of them.
-#include "ModelBytes.h"
+#include "test/Unit/lib/Import/ONNX/ModelBytes.h"
 
 #include <cstdlib>
 #include <filesystem>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Files that want more than the reader gives: depth, counts, names, memory, and damage anywhere.
-#include "ModelBytes.h"
+#include "test/Unit/lib/Import/ONNX/ModelBytes.h"
 
 #include <gtest/gtest.h>
 

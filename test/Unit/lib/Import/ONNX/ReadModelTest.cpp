@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Graphs, nodes, attributes, types and functions as they come out of the reader.
-#include "ModelBytes.h"
+#include "test/Unit/lib/Import/ONNX/ModelBytes.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Every element type in every form in which a file may store it.
 #include "lib/Import/ONNX/Reader/ReadTensor.h"
-#include "ModelBytes.h"
 #include "mpc/Import/ONNX/DataTypes.h"
+#include "test/Unit/lib/Import/ONNX/ModelBytes.h"
 
 #include <gtest/gtest.h>
 

@@ -4,8 +4,8 @@
 // vectors and groups hold, kernels with more taps than registers.
 #include "mpc-rt/device.h"
 #include "runtime/base/cpu.h"
-#include "runtime/drivers/cpu/convolve/convolution_draws.h"
 #include "runtime/drivers/cpu/convolve/depthwise_convolution.h"
+#include "test/Unit/runtime/drivers/cpu/convolve/convolution_draws.h"
 
 namespace mpc::rt {
 namespace {

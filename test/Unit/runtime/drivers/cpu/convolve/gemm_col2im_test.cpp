@@ -4,7 +4,7 @@
 // around what a vector holds, images around what is multiplied and added up at a time.
 #include "runtime/drivers/cpu/convolve/gemm_col2im.h"
 #include "runtime/drivers/cpu/convolve/im2col_filter_gradient.h"
-#include "runtime/drivers/cpu/kernels/micro_kernel_draws.h"
+#include "test/Unit/runtime/drivers/cpu/kernels/micro_kernel_draws.h"
 
 namespace mpc::rt {
 namespace {

@@ -4,7 +4,7 @@
 // a panel hold.
 #include "runtime/drivers/cpu/convolve/windowed_filter_gradient.h"
 #include "runtime/drivers/cpu/convolve/windowed_product.h"
-#include "runtime/drivers/cpu/kernels/micro_kernel_draws.h"
+#include "test/Unit/runtime/drivers/cpu/kernels/micro_kernel_draws.h"
 
 namespace mpc::rt {
 namespace {

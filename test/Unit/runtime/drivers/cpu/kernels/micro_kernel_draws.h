@@ -8,9 +8,9 @@
 #include "runtime/base/cpu.h"
 #include "runtime/base/element.h"
 #include "runtime/base/memory.h"
-#include "runtime/drivers/cpu/convolve/convolution_draws.h"
 #include "runtime/drivers/cpu/convolve/image_product.h"
 #include "runtime/drivers/cpu/kernels/micro_kernel.h"
+#include "test/Unit/runtime/drivers/cpu/convolve/convolution_draws.h"
 
 namespace mpc::rt {
 
