@@ -104,7 +104,8 @@ private:
     llvm::SmallVector<BatchExtent> extents; ///< of the loops, and perhaps of more
     int64_t elements = 1;                   ///< in a row
   };
-  /// Of at most `most` loops, with the extents of the group's; none if a row would be too long.
+  /// The rows of an op with at most `most` loops and the extents of the group's; none if a row
+  /// would be too long.
   std::optional<Rows> countRows(const RowAccesses::Loops &op, unsigned most) const;
   /// How many of `common` loops stay rows where the op meets what it or the group touches.
   unsigned countIndependentLoops(llvm::ArrayRef<Access> added, unsigned common) const;

@@ -18,7 +18,7 @@ from .errors import InvalidArgumentError
 if TYPE_CHECKING:
     from .model import Entry
 
-# What computes with the rows of all ranks; predictions stay row by row.
+# Entries that compute with the rows of all ranks; predictions stay row by row.
 _SHARED = ("train_step", "evaluate")
 # Callbacks that write files or print: one rank's are enough.
 _WRITERS = ("CSVLogger", "ForwardProgressBar", "ModelCheckpoint", "ProgressBar", "TensorBoard")

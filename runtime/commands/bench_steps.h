@@ -32,7 +32,8 @@ public:
   /// Which kernel computed each product and convolution, as mpc_rt_context_used_kernels() has it;
   /// "" unless asked for.
   const char *usedKernels() const;
-  /// What every JSON result says about the run: mode, batch size, threads, instruction set, bytes.
+  /// The part that every JSON result has in common: mode, batch size, threads, instruction set,
+  /// bytes.
   std::string describe() const;
   const char *mode() const { return train_ ? "train" : "predict"; }
   int64_t batchSize() const { return options_.batchSize; }

@@ -15,7 +15,7 @@ namespace mpc::commands {
 /// Exit codes (docs/tools.md).
 enum Exit { Done = 0, BadInput = 1, BadUsage = 2, InternalError = 3 };
 
-/// What to do when there is no memory.
+/// Advice for when there is no memory.
 constexpr char loadingAdvice[] = "free some, or use a smaller model",
                readingAdvice[] = "free some, or use less data",
                runningAdvice[] = "use a smaller --batch-size or less data";
@@ -29,7 +29,7 @@ public:
   FILE *err() { return err_; }
   bool terminal() const { return terminal_; }
 
-  /// What goes on from here, for the message that there is no memory for it, and what to do then.
+  /// Names the work that begins, for the message that there is no memory for it, and the advice.
   /// `advice` must outlive the console.
   void doing(const std::string &what, const char *advice);
 

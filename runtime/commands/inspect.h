@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What inspect says about a model, as text and as JSON.
+// The description of a model by inspect, as text and as JSON.
 #ifndef MPC_RUNTIME_COMMANDS_INSPECT_H
 #define MPC_RUNTIME_COMMANDS_INSPECT_H
 

@@ -8,7 +8,7 @@
 
 namespace mpc::commands {
 
-// Of an mpc_rt_isa_t; null for one that this program does not know.
+// The name of an mpc_rt_isa_t; null for one that this program does not know.
 inline const char *isaName(uint32_t isa) {
   switch (isa) {
 #define MPC_RT_ISA(name, number, text)                                                             \

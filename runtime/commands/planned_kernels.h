@@ -22,9 +22,9 @@ struct PlannedKernels {
   std::vector<std::string> lines; ///< as mpc_rt_context_used_kernels() has them
 };
 
-/// Of the model that `tables` was opened for, of each of the two entries that the model has.
-/// Nothing is computed and no weights are read. `notes`: damaged checkpoints that were passed over,
-/// and which one was taken.
+/// Plans both entries of the model that `tables` was opened for, as far as the model has them.
+/// Nothing is computed and no weights are read. `notes` tells which damaged checkpoints were passed
+/// over, and which one was taken.
 data::Result<std::vector<PlannedKernels>> planKernels(const training::Session &tables,
                                                       const PlannedKernelsOptions &options,
                                                       std::vector<std::string> &notes);

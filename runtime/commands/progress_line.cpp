@@ -108,7 +108,7 @@ static std::string cut(const std::string &text, size_t columns) {
   return text;
 }
 
-/// Of the terminal, without the last column, behind which some go to the next line.
+/// The terminal's columns without the last, behind which some terminals go to the next line.
 static size_t columnsOf(FILE *terminal) {
   struct winsize window = {};
   return ioctl(fileno(terminal), TIOCGWINSZ, &window) == 0 && window.ws_col > 1 ? window.ws_col - 1u

@@ -168,7 +168,7 @@ private:
           training::digestOfVariables(session_) + static_cast<uint64_t>(state_.globalStep)}});
   }
 
-  /// What ended the earlier run does not end this one where it is not asked for again.
+  /// A rule that ended the earlier run does not end this one where it is not asked for again.
   void dropStopReason() {
     if (state_.stopReason.empty() || options_.earlyStop)
       return;
@@ -303,7 +303,7 @@ private:
     return folder_.save(session_, identity_, state, saved);
   }
 
-  /// What --tune found: how many products each kernel multiplies.
+  /// Notes the findings of --tune: how many products each kernel multiplies.
   void noteKernels() {
     std::map<std::string, int> products;
     std::istringstream lines(mpc_rt_context_kernel_choices(session_.context()));

@@ -64,7 +64,7 @@ mpc_rt_status_t makeAbsolute(std::string &path) {
   return MPC_RT_OK;
 }
 
-/// What a file is that is no library; null where its first bytes do not say.
+/// Names the kind of a file that is no library; null where its first bytes do not say.
 const char *describeOther(const char *path) {
   char start[8] = {};
   std::FILE *file = std::fopen(path, "rb");

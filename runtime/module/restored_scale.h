@@ -15,7 +15,7 @@
 
 namespace mpc::rt {
 
-// What is wrong with `value` where the variable is the dynamic loss scale; "" where nothing is.
+// The fault of `value` where the variable is the dynamic loss scale; "" where there is none.
 inline std::string findScaleOutOfBounds(const mpc_rt_executable_t &executable, uint32_t variable,
                                         const void *value) {
   if (!MPC_RT_EXECUTABLE_HAS(&executable, loss_scale_maximum) ||

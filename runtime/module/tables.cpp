@@ -117,7 +117,7 @@ const mpc_rt_kernel_fn *findKernels(const mpc_rt_executable_t &e, int isa) noexc
   return nullptr;
 }
 
-// Of another version, or with more of the structs that it reads than this runtime has.
+// Refuses tables of another version, and those with more structs than this runtime reads.
 static mpc_rt_status_t checkVersion(const mpc_rt_executable_t &e, const char *where) noexcept {
   if (e.abi_version != MPC_RT_ABI_VERSION || e.struct_size < MPC_RT_EXECUTABLE_MINIMUM)
     return fail(

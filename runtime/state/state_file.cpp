@@ -66,7 +66,7 @@ bool canBorrow(const mpc_rt_context_t &context, uint32_t index, const Array &arr
          reinterpret_cast<uintptr_t>(array.data()) % bufferAlignment == 0;
 }
 
-// What a file must have.
+// How complete a file must be.
 enum class Demand {
   nothing, // variables that it lacks keep their values
   weights, // all model variables

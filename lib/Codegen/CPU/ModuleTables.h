@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the library says about itself: read from the IR once, written as C tables, header and
+// The library's description of itself: read from the IR once, written as C tables, header and
 // manifest.
 #ifndef MPC_LIB_CODEGEN_CPU_MODULETABLES_H
 #define MPC_LIB_CODEGEN_CPU_MODULETABLES_H

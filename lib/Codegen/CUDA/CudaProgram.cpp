@@ -63,7 +63,7 @@ CudaCompilation::CudaCompilation(CudaProgram &program, const CudaTarget &target,
 
 llvm::Error CudaCompilation::finish() {
   pool.wait();
-  // What one cannot compile the others mostly cannot either: the first one says it.
+  // A fault that stops one compilation mostly stops the others too: the first one tells it.
   llvm::Error first = llvm::Error::success();
   for (llvm::Error &failure : failures)
     if (first)

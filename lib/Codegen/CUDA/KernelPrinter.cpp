@@ -46,7 +46,7 @@ FailureOr<std::string> KernelPrinter::element(Value buffer, ValueRange indices) 
   auto at = place(type, llvm::map_to_vector(indices, [&](Value index) { return nameOf(index); }));
   if (failed(at))
     return failure();
-  // Of a temporary that lanes share out, each has its own elements, one after the other.
+  // Lanes share a temporary out: each has its own elements, one after the other.
   if (takesWarps && isSharedOut(buffer))
     return nameOf(buffer) + "[" + nameOf(indices.back()) + " / 32]";
   return nameOf(buffer) + "[" + *at + "]";
@@ -264,7 +264,7 @@ LogicalResult KernelPrinter::printOp(Operation &op) {
 }
 
 LogicalResult KernelPrinter::printBlock(Block &block) {
-  // What all lanes of a warp have in common one of them writes, when all have read.
+  // One lane writes a value that all lanes of a warp have in common, when all have read.
   auto isForOne = [&](Operation *op) {
     auto store = dyn_cast_or_null<memref::StoreOp>(op);
     return takesWarps && store && &block == &kernel.getBody().front() &&

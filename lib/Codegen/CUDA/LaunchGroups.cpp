@@ -60,8 +60,8 @@ mpc::findLaunchGroups(ModuleOp module, function_ref<unsigned(func::FuncOp)> lane
       }
       auto kernel = symbols.lookup<func::FuncOp>(launch.getKernel());
       const unsigned lanes = lanesOf(kernel);
-      // What fills a GPU with any batch is no stage; what does with a large one is both, and the
-      // runtime decides.
+      // A launch that fills a GPU with any batch is no stage; one that fills it with a large batch
+      // is both, and the runtime decides.
       const bool isAlone = countThreads(launch, lanes, 0) >= kWideThreads;
       if (!isAlone && countThreads(launch, lanes, kLargeBatch) >= kWideThreads)
         addGroup({kernel});

@@ -149,7 +149,7 @@ template <class Sum> __device__ inline Sum rounded_to(int dtype, Sum value) {
          : dtype == dtype_float16 ? (Sum)widen(narrow_f16(value))
                       : value;
 }
-// What comes after a sum: rounding, bias and its rounding, relu that keeps NaN.
+// The epilogue of a sum: rounding, bias and its rounding, relu that keeps NaN.
 template <class Sum>
 __device__ inline Sum finished(Sum sum, int dtype, const void *bias, int bias_dtype, index column,
                                int relu) {

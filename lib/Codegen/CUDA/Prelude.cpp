@@ -160,7 +160,8 @@ template <class T, int count> struct alignas(sizeof(T) * count) pack {
   T at[count];
 };
 
-// Of numbers from 0 on. A division of 64 bits takes some hundred instructions, one of 32 twenty.
+// Divides numbers that are not negative. A division of 64 bits takes some hundred instructions, one
+// of 32 twenty.
 __device__ inline index divided(const index a, const index b) {
   return (a | b) >> 32 ? a / b : (index)((unsigned)a / (unsigned)b);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What every kernel source begins with: types and functions, without any header.
+// The beginning of every kernel's source: types and functions, without any header.
 #ifndef MPC_LIB_CODEGEN_CUDA_PRELUDE_H
 #define MPC_LIB_CODEGEN_CUDA_PRELUDE_H
 

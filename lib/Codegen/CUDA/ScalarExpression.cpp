@@ -116,14 +116,15 @@ namespace {
 /// overflow wraps.
 enum class Integers { Signed, Unsigned, Wrapping };
 
-/// What stands between two operands.
+/// An operator between two operands.
 struct Infix {
   StringRef symbol;
   Integers integers = Integers::Signed;
 };
 } // namespace
 
-/// Of an arithmetic op that C++ writes between its operands; an empty symbol: it does not.
+/// The operator that C++ writes between the operands of an arithmetic op; its symbol is empty where
+/// there is none.
 static Infix infixOf(Operation *op) {
   auto infix = [](StringRef symbol, Integers integers = Integers::Signed) {
     return [=](auto) { return Infix{symbol, integers}; };

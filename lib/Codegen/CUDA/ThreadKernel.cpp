@@ -61,7 +61,7 @@ OwningOpRef<func::FuncOp> ThreadKernels::make(func::FuncOp kernel) const {
   OwningOpRef<func::FuncOp> made(kernel.clone());
   takeOneIteration(*made);
   auto simplify = [&] {
-    // What stays as it is needs no convergence.
+    // The result is right without convergence, too.
     (void)applyPatternsGreedily(*made, canonical);
     IRRewriter rewriter(made->getContext());
     DominanceInfo dominance(*made);

@@ -226,8 +226,8 @@ llvm::Expected<Value> Einsum::build(mlir::OpBuilder &builder, mlir::Location loc
     EinsumLabels elsewhere(total.labels);
     llvm::append_range(elsewhere, neededAfter(next + 1, term.labels));
     contraction.sumAway(term, elsewhere);
-    // What only the total has and nobody needs was summed when the total was made, unless it
-    // waited for this term.
+    // Labels that only the total has, and that nobody needs, were summed when the total was made,
+    // unless it waited for this term.
     EinsumLabels unique;
     for (char label : present)
       if (!contains(unique, label))

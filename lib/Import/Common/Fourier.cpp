@@ -311,7 +311,7 @@ Value ShortTimeFourier::invert(ValueBuilder &b, const Spectrum &x,
       inverse[size_t(n)] /= sums[size_t(n % sequenceStride)];
     frames = b.make<MultiplyOp>(frames, constant(b, {length}, inverse));
   }
-  // What frames have of a place is added, the first frame first.
+  // Overlapping frames are added in their order.
   if (end - start > kMostElements / overlaps)
     return b.error("a signal of " + llvm::Twine(end - start) + " samples has too many frames");
   ResampleTable table;

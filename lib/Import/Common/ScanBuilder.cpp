@@ -45,7 +45,7 @@ ScanOp ScanBuilder::finish(llvm::ArrayRef<Value> next, llvm::ArrayRef<Value> out
     types.push_back(ScanOp::stackType(tensorTypeOf(output), steps));
   YieldOp::create(builder, location, yielded);
   builder.restoreInsertionPoint(outside);
-  // What depends on no step (slices of weights) runs once, in front of the loop.
+  // Ops that depend on no step (slices of weights) run once, in front of the loop.
   for (mlir::Operation &op : llvm::make_early_inc_range(block->without_terminator()))
     if (op.getNumOperands() > 0 && op.getNumRegions() == 0 &&
         llvm::all_of(op.getOperands(),

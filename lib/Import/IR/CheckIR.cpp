@@ -23,7 +23,7 @@ static AttributeSize parse(llvm::MemoryBufferRef file, const DialectRegistry &re
   // Threads of another context do not live in the child.
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   context.allowUnregisteredDialects(allowsUnregistered);
-  // What is wrong the parent says.
+  // The parent process tells what is wrong.
   ScopedDiagnosticHandler silence(&context, [](Diagnostic &) { return success(); });
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(

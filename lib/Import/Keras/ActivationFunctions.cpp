@@ -140,7 +140,7 @@ constexpr Entry kActivations[] = {
     {"tanh_shrink", tanhShrink},
 };
 
-/// What a name means in files of Keras 2 alone.
+/// Names that mean something else, or anything at all, only in files of Keras 2.
 constexpr Entry kActivationsOfKeras2[] = {
     {"hard_sigmoid", hardSigmoidOfKeras2},
     {"softmax_v2", softmax}, // tf.nn.softmax

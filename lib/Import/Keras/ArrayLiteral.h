@@ -14,8 +14,9 @@ namespace mpc::keras {
 /// not.
 mlir::DenseElementsAttr readArray(const llvm::json::Value &value, mlir::Type element);
 
-/// What an object `__tensor__` or `__numpy__` holds: integers in their own dtype, floating numbers
-/// in float32, as a model's inputs. Null as above, and for dtypes that mpc has no tensors of.
+/// The elements of an object `__tensor__` or `__numpy__`: integers in their own dtype, floating
+/// numbers in float32, as a model's inputs. Null as above, and for dtypes that mpc has no tensors
+/// of.
 mlir::DenseElementsAttr readArrayObject(mlir::Builder &builder, const llvm::json::Object &object);
 
 } // namespace mpc::keras

@@ -126,7 +126,7 @@ bool GraphImporter::importCall(const LayerConfig &layer, const Node *node, llvm:
                                    " masks for " + llvm::Twine(inputs.size() - count) + " tensors");
             return false;
           }
-          // Of numbers each layer inside makes truth values in its own way.
+          // Each layer inside makes truth values of numbers in its own way.
           if (llvm::any_of(inputs.take_back(count),
                            [](Value mask) { return !elementTypeOf(mask).isInteger(1); })) {
             report.error(path,
@@ -193,7 +193,8 @@ bool GraphImporter::emitLayer(const LayerConfig &layer, const Node *node, llvm::
     if (auto said = lb.outputMasks.find(i); said != lb.outputMasks.end())
       given[i] = said->second;
     else if (passesMasksOn && i < lb.getInputs().size()) {
-      // Of a mask by position Keras does not know; then the input's own one passes on.
+      // Keras does not know of a mask that is given by position; then the input's own one passes
+      // on.
       Value mask = i == 0 ? lb.getMask() : Value();
       given[i] = mask ? mask : lb.getMaskOf(lb.getInputs()[i]);
     }
@@ -211,7 +212,8 @@ bool GraphImporter::emitLayer(const LayerConfig &layer, const Node *node, llvm::
     }
   }
   const unsigned firstUpdate = unsigned(results.size());
-  // What the next call reads, in training alone: inference renews only the states that stay.
+  // The next call in training reads the updated variables: inference renews only the states that
+  // stay.
   for (auto [variable, value] : lb.updates)
     results.push_back(variables.isStateful(lb.getOperandOf(variable))
                           ? value
@@ -257,8 +259,8 @@ bool GraphImporter::importComposite(
     block->addArgument(input.getType(), loc);
   LayerBuilder lb(*this, layer, node, path, trainable, inputs, *block);
   mlir::StringAttr policy = policies.getName(layer, lb.path);
-  // What opts out of autocast takes its inputs as they are; the op without results keeps its
-  // policy.
+  // A layer that opts out of autocast takes its inputs as they are; the op without results keeps
+  // its policy.
   const bool autocasts = readFlag(layer.config.get("autocast")).value_or(true);
   const Values cast = autocasts ? Values(block->getArguments()) : Values();
   YieldOp::create(lb.builder, loc, cast);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the importer of a layer sees whose parts are layers of their own, with paths, policies and
-// weights of their own (attention). Its ops stand in @forward and compute in what their operands
-// have, as the code of such a layer does between the calls of its parts.
+// The view of a model for importers of layers whose parts are layers themselves, with paths,
+// policies and weights of their own (attention). Ops stand in @forward and compute in the dtypes of
+// their operands, as the code of such a layer does between the calls of its parts.
 #ifndef MPC_LIB_IMPORT_KERAS_COMPOSITEBUILDER_H
 #define MPC_LIB_IMPORT_KERAS_COMPOSITEBUILDER_H
 
@@ -47,8 +47,8 @@ public:
     unsigned position = 0;
     llvm::StringRef package = {};
   };
-  /// What a part is called with: a tensor, or a literal where that is null, or nothing where the
-  /// literal is, too. Without a keyword it is positional; those come first.
+  /// An argument of a part: a tensor, or a literal where that is null, or nothing where the literal
+  /// is null, too. Without a keyword it is positional; those come first.
   struct Given {
     llvm::StringRef keyword;
     mlir::Value tensor;
@@ -61,7 +61,7 @@ public:
   mlir::Value callPart(Part part, mlir::Value input, llvm::StringRef keyword = {},
                        mlir::Value second = {});
 
-  /// What the layer's own code computes of `inputs` and its variables, as a layer of its policy:
+  /// Computes by the layer's own code, from `inputs` and its variables, as a layer of its policy:
   /// `compute` emits the body. Null after an error.
   mlir::Value computeUnderPolicy(llvm::ArrayRef<mlir::Value> inputs,
                                  llvm::function_ref<mlir::Value(LayerBuilder &)> compute);

@@ -247,7 +247,8 @@ void Parser::parseCalls(const json::Array &nodes, LayerConfig &layer, llvm::Stri
   }
 }
 
-/// Of the call of a layer; operations judge themselves what their arrays are.
+/// Makes tensors of the arrays that a layer is called with; operations judge themselves what their
+/// arrays are.
 static void makeArraysTensors(Argument &argument) {
   for (Argument &item : argument.items)
     makeArraysTensors(item);

@@ -64,7 +64,7 @@ public:
     mlir::Value values;
   };
   std::vector<AddedMetric> addedMetrics;
-  /// What TensorFlow's functions of shapes gave.
+  /// Results of TensorFlow's functions of shapes.
   SymbolicIntegerTable symbolicIntegers;
 
 private:

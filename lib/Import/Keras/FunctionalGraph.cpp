@@ -304,7 +304,7 @@ bool FunctionalGraph::runTimesBatch(Call &call, const std::string &place,
   return hasResults;
 }
 
-/// What stands behind a call that failed is missing for that reason alone.
+/// Outputs behind a call that failed are missing for that reason alone, and are not told.
 void FunctionalGraph::gatherOutputs(Values &outputs) {
   for (const Call &call : calls)
     if (!call.done && complete)

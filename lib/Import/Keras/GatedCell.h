@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What cells of SimpleRNN, LSTM, GRU and ConvLSTM share: `gates` groups of units, one beside the
-// other in the last axis of kernel, recurrent kernel and bias, and their dropout.
+// The common part of the cells of SimpleRNN, LSTM, GRU and ConvLSTM: `gates` groups of units, one
+// beside the other in the last axis of kernel, recurrent kernel and bias, and their dropout.
 #ifndef MPC_LIB_IMPORT_KERAS_GATEDCELL_H
 #define MPC_LIB_IMPORT_KERAS_GATEDCELL_H
 
@@ -21,7 +21,8 @@ public:
 protected:
   virtual llvm::SmallVector<int64_t> getBiasShape() const { return {gates * units}; }
   virtual InitializerAttr getBiasInitializer() const { return {}; }
-  /// Of a cell with the four gates of an LSTM: ones where the forget gate's bias starts.
+  /// The initializer of a bias with the four gates of an LSTM: ones where the forget gate's part
+  /// starts.
   InitializerAttr makeForgetInitializer() const;
 
   /// Declares kernel, recurrent kernel and bias; false after an error.

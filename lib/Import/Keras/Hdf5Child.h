@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the process that runs libhdf5 says to its parent. Everything that the parent reads it checks
-// as if an attacker had written it, because one may have.
+// The messages of the process that runs libhdf5. The parent checks everything that it reads as if
+// an attacker had written it, because one may have.
 #ifndef MPC_LIB_IMPORT_KERAS_HDF5CHILD_H
 #define MPC_LIB_IMPORT_KERAS_HDF5CHILD_H
 

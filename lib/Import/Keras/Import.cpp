@@ -175,7 +175,7 @@ void recordLayers(const ModelConfig &config, const GraphImporter &importer, Impo
   }
 }
 
-/// What a class overrides is Python code.
+/// Methods that a class overrides are Python code, which mpc does not run.
 void warnOfOwnClasses(const ModelConfig &config, llvm::StringRef path,
                       std::vector<std::string> &warnings) {
   if (!config.ownClass.empty())
@@ -261,7 +261,7 @@ void startOthers(const GraphImporter &importer, ImportedModel &model) {
     if (variable.stateful)
       model.weights.emplace(variable.path, makeZeros(variable.type.getShape()));
     else if (variable.derived && !model.weights.count(variable.path)) {
-      // Of float8: scales start as 1, histories as 0. Factors of LoRA: 0.
+      // Scales of float8 start as 1, histories and the factors of LoRA as 0.
       StoredTensor &start =
           model.weights.emplace(variable.path, makeZeros(variable.type.getShape())).first->second;
       const float one = 1;

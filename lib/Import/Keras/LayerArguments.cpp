@@ -81,7 +81,7 @@ private:
             "it, or with one of these versions");
   }
 
-  /// Of Keras 2 alone, and yet importers read it.
+  /// Importers read two arguments that Keras 2 alone has.
   bool isImported(llvm::StringRef argument) const {
     return version.isKeras2() && (argument == "time_major" || argument == "virtual_batch_size");
   }

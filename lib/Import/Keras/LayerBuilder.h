@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the importer of one layer class sees: the layer's config, its inputs inside the body of an
-// mpc.layer, and helpers that make variables and ops. Errors are collected, so one import reports
-// what is wrong in every layer.
+// The view of a model for the importer of one layer class: the layer's config, its inputs inside
+// the body of an mpc.layer, and helpers that make variables and ops. Errors are collected, so one
+// import reports what is wrong in every layer.
 #ifndef MPC_LIB_IMPORT_KERAS_LAYERBUILDER_H
 #define MPC_LIB_IMPORT_KERAS_LAYERBUILDER_H
 
@@ -57,9 +57,9 @@ public:
 
   // ---- Masks: i1 tensors, true where an element counts ---------------------------------------
 
-  /// What Keras gives to the layer's argument `mask`: the explicit one (`position` where it may be
-  /// positional), else the implicit mask of the only tensor argument (keras/src/layers/layer.py,
-  /// __call__ step 6). Null without.
+  /// The mask that Keras gives to the layer's argument `mask`: the explicit one (`position` where
+  /// it may be positional), else the implicit mask of the only tensor argument
+  /// (keras/src/layers/layer.py, __call__ step 6). Null where there is none.
   mlir::Value getMask(unsigned position = kKeywordOnly);
   /// The implicit mask of an input; null when it has none.
   mlir::Value getMaskOf(mlir::Value input);
@@ -67,7 +67,7 @@ public:
   void giveMask(mlir::Value mask) { given = mask; }
   /// Output `output` carries `mask`, a value of the body; null takes away what the table says.
   void setMask(unsigned output, mlir::Value mask) { outputMasks[output] = mask; }
-  /// What setMask gave to the first output; null where it gave none.
+  /// The mask that setMask gave to the first output; null where it gave none.
   mlir::Value getOutputMask() const { return outputMasks.lookup(0); }
 
   // ---- Variables and state --------------------------------------------------------------------
@@ -89,12 +89,12 @@ public:
   mlir::Value getRandomState();
   /// A number that no other random op of the model has.
   int64_t takeRandomStream();
-  /// What the layer does in training is not supported: models with it only predict. `what` goes
-  /// into the message, by default the class.
+  /// Says that the layer's training is not supported: models with it only predict. `what` goes into
+  /// the message, by default the class.
   void setInferenceOnly(llvm::StringRef what = "");
   /// The layer's requests to its policy, which its op carries.
   PrecisionWishes &precision() { return root.wishes; }
-  /// What the layer wrote beside the weights; null where it wrote nothing.
+  /// The text that the layer wrote beside the weights; null where it wrote none.
   const std::string *findVocabulary() const;
 
   /// An output after the first, which the import function returns.

@@ -23,7 +23,7 @@ using LayerWholeFn = bool (*)(GraphImporter &, const LayerConfig &layer, const N
 /// appends the results; false after an error.
 using CompositeImportFn = bool (*)(CompositeBuilder &, llvm::SmallVectorImpl<mlir::Value> &outputs);
 
-/// What becomes of the mask of an input (`_keras_mask`) on the outputs.
+/// How the mask of an input (`_keras_mask`) passes on to the outputs.
 enum class Masking {
   Stops,    ///< outputs have none, unless the importer calls LayerBuilder::setMask
   PassesOn, ///< `supports_masking` with the default compute_mask: output i has that of input i
@@ -76,7 +76,7 @@ llvm::ArrayRef<LayerEntry> attentionLayers();
 llvm::ArrayRef<LayerEntry> multiHeadAttentionLayers();
 llvm::ArrayRef<LayerEntry> spectralNormalizationLayers();
 llvm::ArrayRef<LayerEntry> spectrogramLayers();
-/// Of KerasHub (keras_hub.layers), which registers its classes.
+/// The layers of KerasHub (keras_hub.layers), which registers its classes.
 llvm::ArrayRef<LayerEntry> hubAttentionLayers();
 llvm::ArrayRef<LayerEntry> hubEmbeddingLayers();
 llvm::ArrayRef<LayerEntry> hubHeadLayers();

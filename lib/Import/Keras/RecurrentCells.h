@@ -19,7 +19,7 @@ public:
   /// Declares the variables for inputs whose extents behind batch (and steps) are `input`; false
   /// after an error.
   virtual bool build(llvm::ArrayRef<int64_t> input) = 0;
-  /// What the input gives to the step without the states: of one step, (batch, features), or of all
+  /// The input's part of a step, which needs no states: of one step, (batch, features), or of all
   /// steps at once, (batch, steps, features). Emitted where the builder stands.
   virtual llvm::SmallVector<mlir::Value> project(mlir::Value input) = 0;
   /// The output of a step and, in `states`, the next states. `projected` is project()'s of the

@@ -126,7 +126,7 @@ llvm::Expected<Hdf5File> readHdf5(llvm::MemoryBufferRef image, const WeightLimit
   // The core driver's copy of the image, the largest dataset, and libhdf5's own structures.
   childLimits.memory = 3 * uint64_t(image.getBufferSize()) + (uint64_t(256) << 20);
   childLimits.wallSeconds = bounded.maxSeconds;
-  // What is sound is copied at gigabytes per second; a small damaged file is not worth a minute.
+  // Sound data is copied at gigabytes per second; a small damaged file is not worth a minute.
   const uint64_t worthwhile = 5 + image.getBufferSize() / (uint64_t(16) << 20);
   childLimits.processorSeconds =
       static_cast<unsigned>(std::min<uint64_t>(worthwhile, bounded.maxSeconds));

@@ -54,7 +54,7 @@ public:
   }
 
 private:
-  /// What a node says and no importer asks for could be what its numbers depend on.
+  /// A node's numbers could depend on an attribute that no importer asks for.
   bool hasReadAttributes() {
     for (llvm::StringRef name : b.attributes.getUnread())
       b.error("the attribute '" + name + "' is not supported, or of another kind than ONNX's");

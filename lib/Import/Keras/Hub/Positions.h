@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What layers of KerasHub that know places are told about them.
+// The arguments that tell layers of KerasHub about positions.
 #ifndef MPC_LIB_IMPORT_KERAS_HUB_POSITIONS_H
 #define MPC_LIB_IMPORT_KERAS_HUB_POSITIONS_H
 

@@ -23,8 +23,8 @@ constexpr Names kForwardNorm{"_feedforward_layer_norm", "feedforward_layer_norm"
 constexpr Names kIntermediate{"_feedforward_intermediate_dense", "feedforward_intermediate_dense"};
 constexpr Names kOutput{"_feedforward_output_dense", "feedforward_output_dense"};
 
-/// What the three classes have in common. Parts have the numbers in which Keras makes them, which
-/// is not the order of their calls.
+/// The common part of the three classes. Names of parts are numbered in the order in which Keras
+/// makes them, which is not the order of their calls.
 class TransformerBlock {
 public:
   TransformerBlock(C &c, Value sequence)

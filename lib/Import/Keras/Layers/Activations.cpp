@@ -92,7 +92,7 @@ Value importSoftmax(LayerBuilder &b) {
     return b.error("'axis' of Softmax names an axis twice");
   if (!mask)
     return b.makeSoftmax(x, axes);
-  // Of a mask of numbers what is greater than a half counts, in the mask's own dtype.
+  // In a mask of numbers, those greater than a half are true, in the mask's own dtype.
   llvm::ArrayRef<Value> given = b.getArgument(1, "mask");
   if (!given.empty() && elementTypeOf(given.front()) != elementTypeOf(mask)) {
     mlir::Type element = elementTypeOf(given.front());

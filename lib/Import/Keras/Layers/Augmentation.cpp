@@ -14,7 +14,7 @@ namespace {
 using mlir::Value;
 using B = LayerBuilder;
 
-/// Of layers without a form for training.
+/// Imports layers that have no form for training.
 Value importInferenceOnly(B &b) {
   b.precision().autocast = PrecisionWishes::Autocast::CastsIntegers;
   b.setInferenceOnly();

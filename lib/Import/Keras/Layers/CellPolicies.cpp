@@ -51,7 +51,7 @@ private:
   /// The call of a cell in a step: `x` becomes its output, `states` its next states.
   bool importCell(const CellTree &tree, bool trains, Value &x, llvm::MutableArrayRef<Value> states);
 
-  // Of a stack whose cells differ, in their order: three casts, and the loop in front of the last.
+  // Stacks whose cells differ call these in turn: three casts, and the loop in front of the last.
   Value castArguments(LayerBuilder &b);
   bool addInitialStates(LayerBuilder &b, Value x);
   Value castToStack(LayerBuilder &b);

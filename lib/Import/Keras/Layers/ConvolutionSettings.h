@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the config of a layer with a convolution says about its window.
+// The window of a layer with a convolution, as its config has it.
 #ifndef MPC_LIB_IMPORT_KERAS_LAYERS_CONVOLUTIONSETTINGS_H
 #define MPC_LIB_IMPORT_KERAS_LAYERS_CONVOLUTIONSETTINGS_H
 
@@ -13,7 +13,7 @@ struct ConvolutionSettings {
   std::string padding;
   llvm::SmallVector<int64_t> low, high; ///< of the convolution, once extents are known
 
-  /// Of a layer with `spatial` spatial dimensions; nothing after an error.
+  /// Reads a layer with `spatial` spatial dimensions; nothing after an error.
   static std::optional<ConvolutionSettings> read(LayerBuilder &b, int64_t spatial,
                                                  bool stridesAndDilations);
 

@@ -60,7 +60,7 @@ Value importDense(LayerBuilder &b) {
   return applyConfiguredActivation(b, "activation", y);
 }
 
-/// Of integers Keras computes only what needs no fractions.
+/// Keras computes those activations of integers that need no fractions.
 Value importActivation(LayerBuilder &b) {
   Value x = b.getInput();
   if (!x)

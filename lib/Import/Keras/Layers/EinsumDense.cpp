@@ -165,7 +165,7 @@ Value multiplyByEquation(B &b, const Equation &equation, Value input, Value kern
   return b.makeReduce(ReduceKind::Sum, product, axes, /*keepDims=*/false);
 }
 
-/// What quantization asks of the equation (keras: _analyze_quantization_info): scales have the
+/// The demands of quantization on the equation (keras: _analyze_quantization_info): scales have the
 /// output's dimensions, of extent 1 where the tensor that they belong to has none.
 void describeKernel(const Equation &equation, KernelShape &shape) {
   for (auto [axis, label] : llvm::enumerate(equation.input))

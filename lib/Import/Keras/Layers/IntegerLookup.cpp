@@ -28,7 +28,7 @@ struct Lookup {
   static std::optional<Lookup> read(LayerBuilder &b);
 };
 
-/// What an adapted layer wrote beside the weights, a number a line.
+/// Reads the vocabulary that an adapted layer wrote beside the weights, a number a line.
 bool readWrittenTokens(LayerBuilder &b, llvm::StringRef text,
                        llvm::SmallVectorImpl<int64_t> &tokens) {
   for (llvm::StringRef line : llvm::split(text, '\n')) {

@@ -32,7 +32,7 @@ struct AttentionArguments {
     return result;
   }
 
-  /// Of KerasHub's layer, which attends to what the caller's mask says and to no implicit one.
+  /// Reads the call of KerasHub's layer, which obeys the caller's mask and no implicit one.
   static std::optional<AttentionArguments> readCached(C &c) {
     AttentionArguments result;
     if (!result.readTensors(c))
@@ -181,7 +181,7 @@ std::pair<Value, Value> attend(C &c, const AttentionArguments &arguments, const 
   return {c.makeEinsum(heads.combineEquation, {weights, heads.value}), scores};
 }
 
-/// What follows attention: gate, output projection, results.
+/// The end of every attention: gate, output projection, results.
 bool finish(C &c, const AttentionArguments &arguments, Value attended, Value scores, Value gate,
             llvm::function_ref<Value(Value)> projectOutput, llvm::SmallVectorImpl<Value> &outputs) {
   if (!attended)

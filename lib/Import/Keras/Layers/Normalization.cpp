@@ -152,9 +152,9 @@ Value countOf(B &b, Value x, llvm::ArrayRef<int64_t> axes) {
   return b.make<ReduceOp>(ReduceKind::Sum, each, llvm::ArrayRef<int64_t>{0}, false);
 }
 
-/// What Keras 2 multiplies the batch's variance with before the moving one follows it: n / (n - 1)
-/// in TensorFlow's fused kernel, which takes images and volumes with channels in a place that it
-/// knows. Standalone Keras has n / (n - 1 - epsilon) for every input, besides. Null for 1.
+/// The factor by which Keras 2 multiplies the batch's variance before the moving one follows it: n
+/// / (n - 1) in TensorFlow's fused kernel, which takes images and volumes with channels on an axis
+/// that it knows. Standalone Keras has n / (n - 1 - epsilon) for every input, besides. Null for 1.
 Value varianceCorrection(B &b, Value x, llvm::ArrayRef<int64_t> axes, int64_t axis,
                          double epsilon) {
   const KerasVersion version = b.layer.version;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What layers that change images at random in training have in common. At inference they hand
-// images on. Each sample has random numbers of its own, which are ours: equal distributions, never
-// equal numbers.
+// The common part of layers that change images at random in training. At inference they hand images
+// on. Each sample has random numbers of its own, which are ours: equal distributions, never equal
+// numbers.
 #ifndef MPC_LIB_IMPORT_KERAS_LAYERS_RANDOMIMAGES_H
 #define MPC_LIB_IMPORT_KERAS_LAYERS_RANDOMIMAGES_H
 

@@ -99,7 +99,7 @@ bool Recurrence::takeStates() {
   return !b.hasFailed();
 }
 
-/// Of all steps, in front of the loop.
+/// Projects all steps in front of the loop.
 Values Recurrence::projectInputs() {
   cell.moveTo(b.builder.saveInsertionPoint());
   mlir::Block &body = *x.getParentBlock();
@@ -210,7 +210,7 @@ constexpr llvm::StringLiteral kSimpleCell("SimpleRNNCell"), kLstmCell("LSTMCell"
 
 } // namespace
 
-/// Of Keras 2 (Legacy/Layers.cpp).
+/// Imports CuDNNLSTM and CuDNNGRU of Keras 2 (Legacy/Layers.cpp).
 Value importCudnnRecurrence(LayerBuilder &b) {
   if (b.getMask(kMaskPosition))
     return b.error(b.layer.className + " takes no mask, in Keras neither; build the model with " +

@@ -12,7 +12,7 @@ RecurrentOptions::RecurrentOptions(LayerBuilder &b)
       timeMajor(b.layer.version.isKeras2() && b.getFlag("time_major", false)) {}
 
 Value makeZeros(LayerBuilder &b, Value like, llvm::ArrayRef<int64_t> extents) {
-  // Of `like` only the batch counts: one value per sample, spread over the extents. What computes
+  // Only the batch of `like` counts: one value per sample, spread over the extents. What computes
   // the tensor that gives the shape is dead after lowering.
   for (int64_t axis = 1; axis < b.rankOf(like); ++axis)
     if (b.shapeOf(like)[axis] != 1)

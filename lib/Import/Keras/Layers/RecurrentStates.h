@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a recurrent layer's config says of its calls, and what its states start from.
+// The calls of a recurrent layer, as its config has them, and the values that its states start
+// from.
 #ifndef MPC_LIB_IMPORT_KERAS_LAYERS_RECURRENTSTATES_H
 #define MPC_LIB_IMPORT_KERAS_LAYERS_RECURRENTSTATES_H
 
@@ -18,7 +19,8 @@ mlir::Value makeZeros(LayerBuilder &b, mlir::Value like, llvm::ArrayRef<int64_t>
 
 /// The only tensor of sequences, (batch, steps, …), floating; null after an error.
 mlir::Value getSequences(LayerBuilder &b);
-/// Of sequences whose steps come first, as many as the model's Input says; and back.
+/// Swaps batch and steps: of sequences whose steps come first, as many as the model's Input says,
+/// and back.
 mlir::Value swapBatchAndSteps(LayerBuilder &b, mlir::Value x);
 /// Where call(sequences, initial_state, mask) takes the mask without its name.
 constexpr unsigned kMaskPosition = 2;

@@ -32,7 +32,7 @@ Value drawInterval(B &b, Value images, int64_t axis, NumberRange scale) {
                               b.makeCompare(ComparePredicate::LT, grid, withChannel(b, end)));
 }
 
-/// What erased places become; null after an error.
+/// The values of erased pixels; null after an error.
 Value makeFill(B &b, const ImageBatch &batch, NumberRange values) {
   const llvm::json::Value *fill = b.layer.config.get("fill_value");
   if (!fill || fill->getAsNull()) {

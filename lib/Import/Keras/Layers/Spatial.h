@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What layers over spatial dimensions have in common: the data format, numbers per dimension,
+// The common part of layers over spatial dimensions: the data format, numbers per dimension,
 // padding.
 #ifndef MPC_LIB_IMPORT_KERAS_LAYERS_SPATIAL_H
 #define MPC_LIB_IMPORT_KERAS_LAYERS_SPATIAL_H
@@ -20,7 +20,7 @@ inline int64_t spatialAxis(DataFormat format, int64_t d) {
   return d + (format == DataFormat::ChannelsLast ? 1 : 2);
 }
 
-/// What becomes of integers that a layer is given.
+/// How a layer treats integers that it is given.
 enum class Integers {
   Refused, ///< Keras cannot compute it either
   Cast,    ///< to the compute dtype
@@ -53,8 +53,8 @@ struct KernelAxis {
   int64_t extent = 1, stride = 1, dilation = 1;
 };
 
-/// What a transposed convolution makes of `extent` elements: so many that the convolution with this
-/// padding takes back to them.
+/// The output of a transposed convolution for `extent` elements: so many that the convolution with
+/// this padding takes back to them.
 struct TransposedExtent {
   int64_t extent = 0, low = 0, high = 0;
 };

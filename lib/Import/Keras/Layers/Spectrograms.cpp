@@ -20,7 +20,7 @@ std::string getName(LayerBuilder &b, llvm::StringRef key, llvm::StringRef otherw
 
 // ---- STFTSpectrogram ----------------------------------------------------------------------------
 
-/// What a kernel of a new model is made with (keras/src/initializers/constant_initializers.py,
+/// The initializer of the kernel of a new model (keras/src/initializers/constant_initializers.py,
 /// STFT); nothing after an error.
 InitializerAttr makeKernelInitializer(LayerBuilder &b, InitializerKind kind) {
   mpc_rt_window_t window = MPC_RT_WINDOW_NONE;

@@ -15,7 +15,7 @@ struct ProjectiveMatrix {
   mlir::Value a0, a1, a2, b0, b1, b2, c0 = {}, c1 = {};
 };
 
-/// What is read between places and outside of the image.
+/// How images are read between pixels and outside.
 struct WarpSampling {
   bool nearest = false; ///< the nearest place; else bilinear
   std::string fillMode = "reflect";

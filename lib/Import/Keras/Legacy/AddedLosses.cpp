@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What model.add_loss and model.add_metric of Keras 2 leave in a file: layers that hand their input
+// Layers that model.add_loss and model.add_metric of Keras 2 leave in a file: they hand their input
 // on (tf_keras/src/engine/base_layer.py, AddLoss and AddMetric; compile_utils.py sums the losses).
 #include "lib/Import/Keras/GraphImporter.h"
 #include "lib/Import/Keras/Legacy/Layers.h"

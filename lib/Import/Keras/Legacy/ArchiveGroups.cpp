@@ -107,7 +107,7 @@ static std::string makePublic(llvm::StringRef path) {
 void renameLegacyGroups(WeightFile &file, llvm::ArrayRef<std::string> expected) {
   constexpr llvm::StringLiteral legacy("_layer_checkpoint_dependencies/");
   bool countsTwice = false;
-  // What a group holds besides the model's variables stays beside them: scales of a quantized
+  // A group keeps what it holds besides the model's variables, such as scales of a quantized
   // kernel.
   auto groupOf = [](llvm::StringRef path) { return path.rsplit("/vars/").first; };
   llvm::StringSet<> known;

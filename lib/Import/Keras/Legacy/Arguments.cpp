@@ -20,7 +20,8 @@ constexpr IdleArguments kIdle[] = {
 #include "lib/Import/Keras/Legacy/Arguments.inc"
 };
 
-/// Of every layer of Keras 2; what a value says of sparse and ragged inputs, InputLayer reads.
+/// Whether every layer of Keras 2 has the argument; InputLayer itself reads what a value says of
+/// sparse and ragged inputs.
 bool isOfEveryLayer(llvm::StringRef className, llvm::StringRef argument) {
   if (className == "InputLayer")
     return argument == "batch_size";

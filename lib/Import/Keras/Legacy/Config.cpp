@@ -132,7 +132,7 @@ bool isPolicyOfIntegers(const json::Value &dtype) {
   return name && (name->starts_with("int") || name->starts_with("uint"));
 }
 
-/// What an argument that is missing means where Keras 3 takes it for something else.
+/// Adds arguments that Keras 3 would default to something else where they are missing.
 void addDefaults(llvm::StringRef className, json::Object &config) {
   const bool isGated = llvm::is_contained(
       {"LSTM", "GRU", "LSTMCell", "GRUCell", "ConvLSTM1D", "ConvLSTM2D", "ConvLSTM3D"}, className);

@@ -54,7 +54,8 @@ using ExtentFn = std::optional<Extent> (*)(Extent, Extent);
 std::optional<SymbolicIntegers> combine(const SymbolicIntegers &a, const SymbolicIntegers &b,
                                         ExtentFn function);
 
-/// What values of @forward stand for. Constants are read off their ops and not recorded.
+/// The symbolic integers behind values of @forward. Constants are read off their ops and not
+/// recorded.
 class SymbolicIntegerTable {
 public:
   std::optional<SymbolicIntegers> lookup(mlir::Value value) const;

@@ -52,7 +52,7 @@ std::optional<llvm::json::Value> toLiteral(const Argument &argument) {
   return array;
 }
 
-/// What a literal consists of.
+/// The kinds of values in a literal.
 struct LiteralKinds {
   bool number = false, floating = false, truth = false, other = false;
 
@@ -227,7 +227,7 @@ std::pair<Value, Value> TensorFlowBuilder::getPair(llvm::StringRef first, llvm::
     b = toTensor(*y, {});
     if (b && y->tensors().empty())
       a = toTensor(*x, {});
-    // Of two constants one float makes both floats: -1.0 reads like an integer.
+    // One float among two constants makes both floats: -1.0 reads like an integer.
     if (a && mlir::isa<mlir::FloatType>(elementTypeOf(a)) && elementTypeOf(b).isInteger(32))
       b = toTensor(*y, a);
     else

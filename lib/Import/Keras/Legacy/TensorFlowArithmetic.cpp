@@ -42,7 +42,7 @@ Value comparedByOperator(T &b) {
                        "model again");
 }
 
-/// Of extents it may be known, too, as of those of a batch with themselves.
+/// The result may be known for extents, too, such as those of a batch compared with themselves.
 Value compareWhole(T &b) {
   std::optional<SymbolicIntegers> x = b.findSymbolic("x"), y = b.findSymbolic("y");
   std::optional<SymbolicIntegers> difference =
@@ -66,7 +66,7 @@ Value compareWhole(T &b) {
   return b.makeMask(shape, truths);
 }
 
-/// Of two vectors of extents, by known conditions; null for others.
+/// Selects between two vectors of extents by known conditions; null for others.
 Value selectExtents(T &b, Value condition) {
   std::optional<SymbolicIntegers> x = b.findSymbolic("x"), y = b.findSymbolic("y");
   auto constant = condition.getDefiningOp<ConstantOp>();

@@ -127,7 +127,7 @@ Value TensorFlowBuilder::makeFilled(Value number, llvm::ArrayRef<int64_t> shape,
   const bool hasBatch = !shape.empty() && mlir::ShapedType::isDynamic(shape.front());
   if (hasBatch && !sample)
     return error("the number of samples is asked of a tensor without a batch");
-  // What repeats along the batch does so in the shape of a tensor that has it.
+  // A value that repeats along the batch takes the shape of a tensor that has the batch.
   Value like = make<ConstantOp>(llvm::cast<mlir::ElementsAttr>(mlir::DenseElementsAttr::get(
       mlir::RankedTensorType::get(hasBatch ? shape.drop_front() : shape, builder.getI1Type()),
       false)));

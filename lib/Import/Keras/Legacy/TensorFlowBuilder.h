@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the importer of one TensorFlow function sees: its arguments by TensorFlow's names, and the
-// operations of keras.ops to compute it with. TensorFlow promotes nothing: a constant has the dtype
-// of the tensor that it goes with, and integers stay integers.
+// The view of a call for the importer of one TensorFlow function: its arguments by TensorFlow's
+// names, and the operations of keras.ops to compute it with. TensorFlow promotes nothing: a
+// constant has the dtype of the tensor that it goes with, and integers stay integers.
 #ifndef MPC_LIB_IMPORT_KERAS_LEGACY_TENSORFLOWBUILDER_H
 #define MPC_LIB_IMPORT_KERAS_LEGACY_TENSORFLOWBUILDER_H
 
@@ -133,7 +133,7 @@ llvm::ArrayRef<TensorFlowFunction> tensorFlowWindows();
 /// Null for a function that is not supported.
 const TensorFlowFunction *findTensorFlowFunction(llvm::StringRef name);
 
-// What several families need.
+// Functions that several families need.
 
 /// Whole tensors of one kind and shape; null after an error.
 mlir::Value tensorFlowUnary(TensorFlowBuilder &b);

@@ -22,7 +22,8 @@ constexpr double kAboutTwo[] = {
     -4.492469198764566e-07,  2.1207184805554667e-07, -1.00432248239681e-07,  4.769810169363981e-08,
     -2.2711094608943164e-08, 1.0838659214896955e-08, -5.183475041970047e-09, 2.4836745438024785e-09,
     -1.1921401405860912e-09};
-// Of the expansions for large x: B(2k) / (2k (2k - 1)), the factors of x^(1 - 2k) in log Gamma.
+// Coefficients of the expansion for large x: B(2k) / (2k (2k - 1)), the factors of x^(1 - 2k) in
+// log Gamma.
 constexpr double kStirling[] = {1.0 / 12,   -1.0 / 360,        1.0 / 1260, -1.0 / 1680,
                                 1.0 / 1188, -691.0 / 360360.0, 1.0 / 156,  -3617.0 / 122400};
 constexpr int kTerms = 8;

@@ -39,8 +39,8 @@ const TensorFlowFunction *findTensorFlowFunction(llvm::StringRef name) {
 
 namespace {
 
-/// What a layer calls: as messages name it, and the function of the table; null where there is
-/// none.
+/// The function that a layer calls: its name in messages, and the function of the table; null where
+/// there is none.
 struct Recorded {
   explicit Recorded(const LayerConfig &layer) {
     if (layer.className == "TensorFlowOpLayer") {

@@ -136,7 +136,8 @@ Value diagonalMatrix(T &b) {
                       b.makeReshape(x, column), b.makeCastLike(b.makeConstant(0.0), x));
 }
 
-/// What lies within so many diagonals below and above the main one; negative numbers keep all.
+/// Keeps the elements within so many diagonals below and above the main one; negative numbers keep
+/// all.
 Value bandPart(T &b) {
   Value x = b.getTensor("input");
   std::optional<int64_t> lower = x ? b.getInteger("num_lower") : std::nullopt,

@@ -65,7 +65,7 @@ std::vector<const ModelVariable *> variablesOf(const LayerConfig &layer,
   for (const bool first : {true, false}) {
     const size_t begin = result.size();
     for (const ModelVariable &variable : importer.variables.getAll())
-      // What is quantized on import was trainable in the file.
+      // Variables that are quantized on import were trainable in the file.
       if (!variable.stateful && !variable.derived &&
           (isFrozen || variable.ownTrainable || variable.quantizer) == first &&
           llvm::any_of(importer.tree.getContainers(variable.layer),

@@ -22,7 +22,7 @@ struct Images {
   /// Floating images, channels last; nothing after an error.
   static std::optional<Images> readFloats(OperationBuilder &b, llvm::StringRef name = "images",
                                           unsigned position = 0);
-  /// What was computed channels last as the images came.
+  /// Gives a result, computed channels last, the data format of the images.
   mlir::Value restore(OperationBuilder &b, mlir::Value y) const {
     return fromChannelsLast(b, format, y);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What keras.ops has for integers alone: divisors, multiples, places.
+// Operations of keras.ops on integers alone: divisors, multiples, digits.
 #include "lib/Import/Keras/Operations/OperationBuilder.h"
 
 #include <cmath>

@@ -54,7 +54,7 @@ Value normalizeWith(B &b, Value x, Value mean, Value variance, double epsilon, V
 
 using Axes = llvm::SmallVector<int64_t>;
 
-/// What 'axis' says, or the last one; none without `x` and after an error.
+/// The axes of the argument 'axis', or the last one; none without `x` and after an error.
 std::optional<Axes> normalizedAxes(B &b, Value x) {
   if (!x)
     return std::nullopt;

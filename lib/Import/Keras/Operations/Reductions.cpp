@@ -60,7 +60,7 @@ template <ReduceKind kind> Value reduce(B &b) {
   return kind == ReduceKind::Max || kind == ReduceKind::Min ? includeInitial(b, y, kind) : y;
 }
 
-/// What reductions of floating values in float32 or wider begin with.
+/// The operands that reductions of floating values in float32 or wider begin with.
 struct WideReduction {
   Value x, wide;
   llvm::SmallVector<int64_t> axes;
@@ -192,7 +192,7 @@ template <bool smallest, bool skipsNaN> Value placeOf(B &b) {
              : place;
 }
 
-/// What cumulative operations work on, in the dtype that they are told; null after an error.
+/// The operand of cumulative operations, in the dtype that they are told; null after an error.
 Value readCumulated(B &b, std::optional<double> nan) {
   Value x = b.getValue(0, "x");
   if (!x)

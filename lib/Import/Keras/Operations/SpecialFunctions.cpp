@@ -123,7 +123,7 @@ Value besselFunction(B &b) {
   Value given = operand.isFloat() ? operand.value : b.makeCastToFloat(operand.value);
   Value x = b.makeCastLike(given, given, /*wide=*/true), size = b.make<AbsOp>(x);
   Value isNear = b.makeCompare(ComparePredicate::LE, size, b.makeConstant(8.0));
-  // What is not read stays in its interval.
+  // Operands stay in the interval of their formula where its result is not selected.
   Value inside = b.makeSelect(isNear, x, b.makeConstant(0.0)),
         outside = b.makeSelect(isNear, b.makeConstant(8.0), size);
   Value half = b.make<MultiplyOp>(inside, b.makeConstant(0.5)), q = b.make<MultiplyOp>(half, half);

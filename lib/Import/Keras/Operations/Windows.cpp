@@ -87,7 +87,7 @@ template <ReduceKind kind> Value adaptivePool(B &b) {
   return batch->restore(b, b.make<PoolOp>(type, kind, batch->x, none, none, none, none));
 }
 
-/// What a ConvolutionWindow refers to.
+/// The numbers that a ConvolutionWindow refers to.
 struct Window {
   Numbers strides, low, high, dilations;
   int64_t groups;

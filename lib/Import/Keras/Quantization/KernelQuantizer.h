@@ -11,7 +11,7 @@
 
 namespace mpc::keras {
 
-/// What becomes of one floating weight (keras/src/quantizers/quantizers.py, abs_max_quantize and
+/// Quantizes one floating weight (keras/src/quantizers/quantizers.py, abs_max_quantize and
 /// abs_max_quantize_grouped_with_zero_point).
 struct KernelQuantizer {
   struct Result {

@@ -9,7 +9,7 @@
 
 namespace mpc::keras {
 
-/// What a layer's config says of `enable_lora`.
+/// The arguments of `enable_lora`, as a layer's config has them.
 struct LowRank {
   int64_t rank = 0; ///< 0: the layer has no factors
   double scale = 1; ///< of the product
@@ -39,8 +39,8 @@ LowRankFactors addLowRankFactors(LayerBuilder &b, const LowRank &lowRank, llvm::
 mlir::Value multiplyLowRank(LayerBuilder &b, const LowRank &lowRank, mlir::Value x,
                             mlir::Value factor);
 
-/// What Keras does with the factors when it saves: adds their product to the kernel, and quantizes
-/// the sum anew.
+/// The merge of the factors that Keras does when it saves: it adds their product to the kernel, and
+/// quantizes the sum anew.
 struct LowRankMerge {
   double scale = 1;
   std::shared_ptr<const KernelQuantizer> quantizer; ///< null: the kernel is floating

@@ -99,10 +99,11 @@ llvm::Expected<Quantization> readQuantization(const DTypePolicy &policy,
   case QuantizationMode::Int4:
     if (policy.getClass() == PolicyClass::Int4)
       result.blockSize = policy.getBlockSize().value;
-    // What the layer was built with; a policy that was assigned later may say something else.
+    // The mode that the layer was built with counts; a policy that was assigned later may say
+    // something else.
     if (object.className == "Int4QuantizationConfig")
       result.blockSize = object.config.getInteger("block_size").value_or(0);
-    // Of blocks that are longer than any kernel there is one.
+    // A kernel that is shorter than a block has one block.
     result.blockSize =
         result.blockSize == -1 ? 0 : std::min<int64_t>(result.blockSize, int64_t(1) << 40);
     if (result.blockSize < 0)

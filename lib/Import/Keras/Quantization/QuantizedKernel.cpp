@@ -7,7 +7,7 @@ namespace mpc::keras {
 
 using mlir::Value;
 
-/// What the importer takes for any variable; products of two stay within 64 bits of what is added.
+/// The importer's limit for any variable; products of two stay within 64 bits of what is added.
 static constexpr int64_t kMostExtent = int64_t(1) << 40;
 
 static Value castIntegers(LayerBuilder &b, Value x, mlir::Type element) {

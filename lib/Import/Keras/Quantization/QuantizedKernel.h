@@ -13,7 +13,7 @@
 
 namespace mpc::keras {
 
-/// What the layer's class says of its kernel.
+/// The kernel as the layer's class describes it.
 struct KernelShape {
   VariableRequest request;                ///< the floating kernel
   llvm::SmallVector<int64_t> reducedAxes; ///< of the kernel: contracted with the input
@@ -53,7 +53,7 @@ private:
   mlir::Value multiplyIntegers(mlir::Value x);
   mlir::Value multiplyDequantized(mlir::Value x);
   mlir::Value dequantizeCalibrated();
-  /// What LoRA adds to the product with x.
+  /// Adds LoRA's part to the product with x.
   mlir::Value addLowRank(mlir::Value y, mlir::Value x);
   /// The floating kernel, in its own shape.
   mlir::Value dequantize();
