@@ -68,7 +68,7 @@ inline bool refuseHostileIR(int argc, char **argv, const mlir::DialectRegistry &
   if (input == "-") {
     file = peekStandardInput();
   } else if (llvm::sys::fs::is_regular_file(input)) {
-    // The tool would find a pipe with a name empty behind us.
+    // A named pipe is left alone: what is read here, the tool could not read again.
     if (auto read = llvm::MemoryBuffer::getFile(input))
       file = std::move(*read);
   }

@@ -275,7 +275,8 @@ LogicalResult OptimizerApplication::apply(MutableArrayRef<Parameter> parameters,
     Value before = parameter.value;
     if (optimizer.getEmaMomentum())
       average(parameter);
-    // Keras constrains what it was given a gradient of, after averaging, in every call.
+    // Keras constrains every variable that it was given a gradient for, after averaging, in every
+    // call.
     if (auto constraint = parameter.variable.getConstraint();
         constraint && parameter.gradient.value)
       parameter.value = constrain(builder, parameter.variable.getLoc(), *constraint,

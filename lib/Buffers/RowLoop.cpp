@@ -44,7 +44,7 @@ bool RowLoop::refuse(Operation *op, StringRef why) {
 
 bool RowLoop::addAccess(Operation *op, Value buffer, bool isWritten, bool isRowWise) {
   Value origin = memref::skipViewLikeOps(cast<MemrefValue>(buffer));
-  // Temporaries of a group are memory of the thread.
+  // Temporaries of a group lie on the stack of the thread that runs it.
   if (origin.getDefiningOp<memref::AllocaOp>() &&
       isa<mpcrt::RowsOp>(origin.getDefiningOp()->getParentOp()))
     return true;

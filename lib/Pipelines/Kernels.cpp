@@ -20,7 +20,7 @@ void mpc::buildKernelsPipeline(OpPassManager &manager, Device device) {
     manager.addPass(createOutlineHostCode());
     manager.addNestedPass<func::FuncOp>(createCanonicalizerPass());
     manager.addNestedPass<func::FuncOp>(createCSEPass());
-    // Last: whatever became a launch on the way counts.
+    // Last, so that it gathers every op that has become a launch.
     manager.addPass(createGatherLaunches());
   } else {
     // After CSE: equal views of one buffer are then one value.

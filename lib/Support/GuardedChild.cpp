@@ -112,7 +112,7 @@ int GuardedChild::reap() {
 
 bool GuardedChild::finish() {
   char more = 0;
-  // The stream ends when the child does; more of it is as wrong as a time that is over.
+  // The stream ends with the child: further bytes are as wrong as a deadline that has passed.
   if (child <= 0 || read(&more, 1) || Clock::now() >= deadline)
     return false;
   const int status = reap();

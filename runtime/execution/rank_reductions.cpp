@@ -98,7 +98,7 @@ mpc_rt_status_t mpc_rt_context_set_communicator(mpc_rt_context_t *context,
     const mpc_rt_executable_t &executable = context->executable();
     if (MPC_RT_EXECUTABLE_HAS(&executable, batch_parts) && executable.batch_parts)
       return mpc_rt_context_set_parts(context, communicator, executable.batch_parts);
-    // Alone a context is its own reduction, and its batches may not be empty.
+    // A job of one rank reduces nothing, and its batches may not be empty.
     const bool isShared = communicator && communicator->communicator.size() > 1;
     if (isShared)
       if (auto status = checkDistributed(*context))

@@ -35,8 +35,8 @@ bool needsRows(const mpc_rt_entry_info_t &entry) {
   return isOne && std::any_of(entry.inputs, entry.inputs + entry.input_count, hasRows);
 }
 
-// A rank without rows takes part in the means of the others; without parts not in stages, which
-// keep rows.
+// A rank without rows still takes part in the means of the others, but for stages, which keep rows:
+// in these it takes part where the batch is cut into parts.
 bool mayLackRows(const mpc_rt_context_t &context, const mpc_rt_entry_info_t &entry) {
   if (!context.batchParts)
     return context.rankReductions && BatchParts::takes(entry);

@@ -166,7 +166,7 @@ void compare(const float *values, const float *kept, size_t count, BlockErrors &
   size_t i = 0;
   for (; i + lanes <= count; i += lanes)
     errors.add(load(values + i, lanes), load(kept + i, lanes));
-  // Zeros fill the last ones up, which changes the number of those compared alone.
+  // Zeros fill the last vector up: they count as compared, and change nothing else.
   const size_t missing = i < count ? lanes - (count - i) : 0;
   if (missing)
     errors.add(load(values + i, count - i), load(kept + i, count - i));

@@ -8,8 +8,9 @@
 namespace mpc::reports {
 namespace {
 
-// Values are lost when so much of them is: of the elements, and of the sum of their squares. A
-// training goes on with what is left of its updates, so that of these nearly all has to be.
+// The shares of a value that must be lost before it counts as lost: of its elements, and of the sum
+// of their squares. Training goes on with what is left of its updates, so that nearly all of an
+// update must be lost.
 struct Lost {
   double elements, squares;
 };

@@ -46,7 +46,7 @@ public:
   /// All that the runs since the last reset() have seen, in the order of execution.
   std::vector<TracedValue> values() const;
   void reset();
-  /// Elements of the traced entry stay after a run , not those of the twin.
+  /// Keeps the elements of the traced entry after a run, not those of the twin.
   void keepElements() { keeps_ = true; }
   /// Those of the last run, by slot; float32.
   data::NamedArrays elements() const;

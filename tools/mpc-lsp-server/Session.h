@@ -24,9 +24,9 @@ public:
   Session(int editor, int server, const mlir::DialectRegistry &registry)
       : editor(editor), server(server), registry(registry) {}
 
-  /// Hands on what the editor says, until it says no more.
+  /// Passes the editor's messages on until its stream ends.
   void followEditor(std::FILE *messages);
-  /// Hands on what MLIR's server says, until it ends; by another thread.
+  /// Passes the messages of MLIR's server on until it ends; runs on another thread.
   void followServer(std::FILE *messages);
 
 private:

@@ -12,7 +12,7 @@ SmallVector<OptimizerSlot> ScheduleFreeAdamWAttr::getSlots(RankedTensorType vari
   return {momentum, {"velocity", variable}};
 }
 
-/// The average before the step is recovered of the momentum before the step, as the file says and
+/// The average before the step is recovered from the momentum before the step, as the file says and
 /// as Keras on JAX computes; on TensorFlow and PyTorch it reads the momentum after the step, which
 /// by then is in the same variable.
 SmallVector<Value> ScheduleFreeAdamWAttr::buildUpdate(OpBuilder &builder, Location loc,

@@ -442,7 +442,7 @@ std::string mpc::getCudaLibraryKernels(ModuleOp module) {
   });
   module.walk(
       [&](Operation *op) { attention |= isa<mpcrt::AttendOp, mpcrt::AttendGradientOp>(op); });
-  // With a window come all of them: runtime/cts runs on the library of such a model.
+  // A convolution brings all kernels: runtime/cts runs on the library of such a model.
   module.walk([&](mpcrt::ConvolveOp) {
     relu = bits = gelu = sums = products = convolutions = attention = float8 = true;
   });

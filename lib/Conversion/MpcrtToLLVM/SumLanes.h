@@ -47,12 +47,12 @@ public:
   /// One vector of several.
   Sums foldVectors(mlir::OpBuilder &b, llvm::SmallVector<Sums> sums) const;
 
-  /// Scalars, with the `left` terms from `index` on, fewer than lanes. Halves of the lanes are
-  /// added to each other until one is left; terms join as soon as they are as many.
+  /// Sums as scalars, with the `left` terms from `index` on, fewer than lanes. Halves of the lanes
+  /// are added to each other until one is left; terms join once they are as many as the lanes left.
   Sums foldLanes(mlir::OpBuilder &b, Sums sums, int64_t lanes, mlir::Value index, int64_t left,
                  Terms terms) const;
 
-  /// Scalars, with the `left` terms from `index` on, fewer than all lanes.
+  /// Sums as scalars, with the `left` terms from `index` on, fewer than all lanes.
   Sums finish(mlir::OpBuilder &b, llvm::SmallVector<Sums> sums, int64_t lanes, mlir::Value index,
               int64_t left, Terms terms) const;
 

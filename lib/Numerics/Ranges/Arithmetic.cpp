@@ -164,7 +164,7 @@ static void deriveSign(SignOp, RangeArguments &arguments) {
                          a.mayBeNan, isSure ? 0.0 : 2.0, nullptr});
 }
 
-/// Integers between: one more than the error, unless it is 0.
+/// The range of a rounding to integers: an error that is not 0 grows by one.
 static Bound whole(const Bound &a, double low, double high) {
   return {low, high, a.mayBeNan, a.error == 0 ? 0 : a.error + 1, nullptr};
 }

@@ -38,9 +38,9 @@ struct EmitOptions {
   std::string cacheFolder;
   /// Names and contents of further files, which appear with the others.
   std::vector<std::pair<std::string, std::string>> extraFiles;
-  /// Told what is wrong with that folder, which is no error.
+  /// Receives warnings about that folder, whose faults are no errors.
   std::function<void(const llvm::Twine &)> warn;
-  /// Told how many of the functions are compiled, by one thread at a time.
+  /// Receives how many of the functions are compiled, from one thread at a time.
   std::function<void(size_t done, size_t all)> progress;
 };
 

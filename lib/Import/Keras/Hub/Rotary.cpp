@@ -83,7 +83,7 @@ struct Rotation {
   }
 };
 
-/// The axes so that the sequence is the second one and the features are the last; and back.
+/// Permutations that make the sequence the second axis and the features the last, and back.
 struct AxisOrder {
   llvm::SmallVector<int64_t> there, back;
 

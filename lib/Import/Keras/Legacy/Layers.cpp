@@ -20,7 +20,7 @@ Value importThresholdedRelu(LayerBuilder &b) {
   return b.make<MultiplyOp>(x, b.makeSelect(above, b.makeConstant(1.0), b.makeConstant(0.0)));
 }
 
-/// Images of another size in training alone: a compiled model has one.
+/// The layer resizes images in training alone, and a compiled model has one size: it only predicts.
 Value importResizedAtRandom(LayerBuilder &b) {
   b.precision().autocast = PrecisionWishes::Autocast::CastsIntegers;
   b.setInferenceOnly();

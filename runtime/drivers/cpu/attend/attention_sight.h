@@ -24,8 +24,8 @@ public:
   Sight of(int64_t pair, int64_t target) const;
   // The number of sources up to the last one that any of these targets sees.
   int64_t seenFrom(int64_t pair, int64_t first, int64_t count) const;
-  // Takes from a softmax, and adds to its largest score and sum, what the sources that do not count
-  // have of it, where their score is not far below.
+  // Hidden sources have a share of the softmax where their score is not far below the others: it
+  // goes into the largest score and the sum, and the row is scaled accordingly.
   void shareWithHidden(const Sight &sight, float *row, float *largest, float *sum) const;
 
 private:
