@@ -6,6 +6,7 @@
 // that would destroy a value still read is put elsewhere by its analysis; the copy at the end then
 // brings it home. A store into the memref behind its back could not be repaired.
 #include "dialects/mpcrt/IR/Mpcrt.h"
+#include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mpc/Analysis/EntryRole.h"
@@ -20,11 +21,19 @@ namespace mpc {
 using namespace mlir;
 using namespace mpc;
 
-/// Whether the result may be a part of operand 0's memory. The interface of bufferization cannot
-/// say it: a collapse_shape, which sometimes copies, counts as a reader there.
+/// Whether the result may be a part of operand 0's memory, as bufferization says, and the op writes
+/// none. Whether it reads does not matter: a collapse_shape, which sometimes copies, is a reader.
 static bool isView(Operation *op) {
-  return isa<tensor::CastOp, tensor::CollapseShapeOp, tensor::ExpandShapeOp,
-             tensor::ExtractSliceOp>(op);
+  using namespace bufferization;
+  auto bufferizable = dyn_cast<BufferizableOpInterface>(op);
+  if (!bufferizable || op->getNumResults() != 1 || op->getNumOperands() == 0 ||
+      !isa<TensorType>(op->getOperand(0).getType()))
+    return false;
+  static const BufferizationOptions options;
+  const AnalysisState state(options);
+  OpOperand &source = op->getOpOperand(0);
+  return bufferizable.getAliasingValues(source, state).getNumAliases() != 0 &&
+         !bufferizable.bufferizesToMemoryWrite(source, state);
 }
 
 /// The value that `value` is a view of.

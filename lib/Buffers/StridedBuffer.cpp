@@ -3,6 +3,7 @@
 #include "lib/Buffers/StridedBuffer.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -32,9 +33,11 @@ static bool takes(OpOperand &use, MemRefType type) {
   if (auto call = dyn_cast<mpcrt::ServiceCallOpInterface>(user))
     return mpcrt::detail::isDense(
         type, cast<DestinationStyleOpInterface>(call.getOperation()).isDpsInit(&use));
-  // Calls that are no services become loops, as linalg ops do.
-  return isa<linalg::LinalgOp, mpcrt::BufferizedCallOpInterface, memref::CopyOp, memref::LoadOp,
-             memref::StoreOp, memref::DimOp>(user);
+  // Calls that are no services become loops, as linalg ops do. Ops of memref take any strides
+  // unless they make another memref of this one.
+  return isa<linalg::LinalgOp, mpcrt::BufferizedCallOpInterface>(user) ||
+         (isa_and_nonnull<memref::MemRefDialect>(user->getDialect()) &&
+          llvm::none_of(user->getResultTypes(), llvm::IsaPred<BaseMemRefType>));
 }
 
 bool mpc::canHaveType(Value buffer, MemRefType type) {

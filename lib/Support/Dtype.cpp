@@ -27,14 +27,35 @@ std::optional<mpc_rt_dtype_t> mpc::runtimeDtypeOf(mlir::Type elementType) {
       .Default(std::nullopt);
 }
 
-llvm::StringRef mpc::kerasNameOf(mpc_rt_dtype_t dtype) {
+std::optional<mpc_rt_dtype_t> mpc::runtimeDtypeOf(llvm::StringRef kerasName) {
+  return llvm::StringSwitch<std::optional<mpc_rt_dtype_t>>(kerasName)
+#define MPC_RT_DTYPE(enumerator, value, bytes, keras, mlir, safetensors, numpy) .Case(keras, value)
+#include "mpc-rt/dtype.inc"
+#undef MPC_RT_DTYPE
+      .Default(std::nullopt);
+}
+
+namespace {
+struct DtypeRow {
+  llvm::StringRef keras, mlir;
+  unsigned bytes;
+};
+} // namespace
+
+static DtypeRow rowOf(mpc_rt_dtype_t dtype) {
   switch (dtype) {
 #define MPC_RT_DTYPE(enumerator, value, bytes, keras, mlir, safetensors, numpy)                    \
   case value:                                                                                      \
-    return keras;
+    return {keras, mlir, bytes};
 #include "mpc-rt/dtype.inc"
 #undef MPC_RT_DTYPE
   default:
-    return "";
+    return {"", "", 0};
   }
 }
+
+llvm::StringRef mpc::kerasNameOf(mpc_rt_dtype_t dtype) { return rowOf(dtype).keras; }
+
+llvm::StringRef mpc::spellingOf(mpc_rt_dtype_t dtype) { return rowOf(dtype).mlir; }
+
+unsigned mpc::elementBytesOf(mpc_rt_dtype_t dtype) { return rowOf(dtype).bytes; }

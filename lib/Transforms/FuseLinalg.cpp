@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mpc/Analysis/EntryRole.h"
+#include "mpc/Analysis/ScalarOps.h"
 #include "mpc/Transforms/Passes.h"
 
 namespace mpc {
@@ -21,14 +22,13 @@ using linalg::GenericOp;
 /// Ops of a body that is cheaper to repeat than to store.
 static constexpr int64_t kCheapOps = 6;
 
-/// Casts, comparisons and selections only.
+/// Whether the body only casts, compares and selects.
 static bool isCheap(GenericOp op) {
   int64_t count = 0;
   for (Operation &inner : op.getBody()->without_terminator()) {
     if (isa<arith::ConstantOp>(inner))
       continue;
-    if (!isa<CastOpInterface, arith::CmpFOp, arith::CmpIOp, arith::SelectOp, arith::AndIOp,
-             arith::NegFOp, linalg::IndexOp>(inner))
+    if (!isa<CastOpInterface>(inner) && !scalarPropertiesOf(&inner).isCheap)
       return false;
     ++count;
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/reports/html_page.h"
 #include "runtime/reports/value_report.h"
+#include "runtime/untrusted/html_page.h"
 #include "runtime/untrusted/outlets.h"
 
 #include <algorithm>
@@ -11,8 +12,6 @@ namespace mpc::reports {
 namespace {
 
 constexpr char style[] = R"(
-:root { color-scheme: light dark; }
-body { font: 16px/1.4 system-ui, sans-serif; margin: 1rem auto; padding: 0 1rem; max-width: 60rem; }
 .layer { border: 1px solid #8888; border-left-width: 1rem; margin: .5rem 0; padding: .4rem .6rem; }
 .layer b { overflow-wrap: anywhere; }
 .good { border-left-color: #2a7; } .near { border-left-color: #c80; border-left-style: dashed; }
@@ -20,9 +19,8 @@ body { font: 16px/1.4 system-ui, sans-serif; margin: 1rem auto; padding: 0 1rem;
 .mark { float: right; font-weight: bold; }
 svg { display: block; width: 100%; height: 3rem; background: #8881; }
 svg rect { fill: currentColor; }
-.table { overflow-x: auto; }
-table { border-collapse: collapse; font-size: 14px; }
-th, td { border-bottom: 1px solid #8886; padding: .2rem .5rem; text-align: right; white-space: nowrap; }
+table { font-size: 14px; }
+th, td { text-align: right; white-space: nowrap; }
 th:nth-child(-n+4), td:nth-child(-n+4) { text-align: left; }
 )";
 
@@ -111,43 +109,40 @@ std::string drawLayer(const LayerOfPage &layer) {
          drawHistogram(layer.exponents) + "</div>\n";
 }
 
-std::string drawRow(const TracedValue &value) {
+std::vector<std::string> cellsOf(const TracedValue &value) {
   const mpc_rt_traced_value_t &counts = value.counts;
   const std::optional<double> headroom = headroomOf(value);
-  std::string row = "<tr>";
-  for (const std::string &cell :
-       {untrusted::forXml(value.layer), untrusted::forXml(value.op),
-        std::string(directionName(value.direction)), std::string(dtypeName(value.dtype)),
-        std::to_string(counts.count), std::to_string(counts.zero),
-        std::to_string(std::max(counts.underflow, counts.lost)), std::to_string(counts.infinite),
-        std::to_string(counts.nan), number(counts.min_magnitude), number(counts.max_magnitude),
-        headroom ? number(*headroom) : std::string("–"),
-        value.wasCompared() ? number(value.relativeError()) : std::string("–")})
-    row += "<td>" + cell + "</td>";
-  return row + "</tr>\n";
+  return {value.layer,
+          value.op,
+          directionName(value.direction),
+          dtypeName(value.dtype),
+          std::to_string(counts.count),
+          std::to_string(counts.zero),
+          std::to_string(std::max(counts.underflow, counts.lost)),
+          std::to_string(counts.infinite),
+          std::to_string(counts.nan),
+          number(counts.min_magnitude),
+          number(counts.max_magnitude),
+          headroom ? number(*headroom) : "–",
+          value.wasCompared() ? number(value.relativeError()) : "–"};
 }
 
 } // namespace
 
 std::string writePage(const std::string &title, const std::vector<TracedValue> &values) {
-  std::string page = "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
-                     "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-                     "<title>" +
-                     untrusted::forXml(title) + "</title>\n<style>" + style +
-                     "</style></head><body>\n<h1>" + untrusted::forXml(title) +
-                     "</h1>\n<p>Layers in the order of execution. At the right of each: bits "
-                     "between its largest element and the format's largest number. Bars: elements "
-                     "by exponent, from 2<sup>-40</sup> to 2<sup>24</sup>.</p>\n<main>\n";
+  untrusted::HtmlPage page(title, style);
+  page.addMarkup("<p>Layers in the order of execution. At the right of each: bits between its "
+                 "largest element and the format's largest number. Bars: elements by exponent, "
+                 "from 2<sup>-40</sup> to 2<sup>24</sup>.</p>\n");
   for (const LayerOfPage &layer : groupByLayer(values))
-    page += drawLayer(layer);
-  page += "</main>\n<h2>Values</h2>\n<div class=\"table\"><table><thead><tr>";
-  for (const char *head : {"layer", "op", "direction", "dtype", "count", "zero", "underflow", "inf",
-                           "nan", "min", "max", "headroom", "error"})
-    page += std::string("<th>") + head + "</th>";
-  page += "</tr></thead><tbody>\n";
+    page.addMarkup(drawLayer(layer));
+  page.addHeading("Values");
+  page.beginTable({"layer", "op", "direction", "dtype", "count", "zero", "underflow", "inf", "nan",
+                   "min", "max", "headroom", "error"});
   for (const TracedValue &value : values)
-    page += drawRow(value);
-  return page + "</tbody></table></div>\n</body></html>\n";
+    page.addRow(cellsOf(value));
+  page.endTable();
+  return page.finish();
 }
 
 } // namespace mpc::reports

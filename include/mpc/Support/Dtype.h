@@ -18,6 +18,13 @@ mlir::Type parseDtype(mlir::MLIRContext *context, llvm::StringRef name);
 /// one, though only operands of contractions are of it.
 std::optional<mpc_rt_dtype_t> runtimeDtypeOf(mlir::Type elementType);
 
+/// The runtime's code of a Keras dtype; none as above.
+std::optional<mpc_rt_dtype_t> runtimeDtypeOf(llvm::StringRef kerasName);
+
+/// How MLIR spells the element type ("bf16"), and its bytes; empty and 0 for other codes.
+llvm::StringRef spellingOf(mpc_rt_dtype_t dtype);
+unsigned elementBytesOf(mpc_rt_dtype_t dtype);
+
 /// Keras's name of what variables, inputs and outputs may have; empty for other codes.
 llvm::StringRef kerasNameOf(mpc_rt_dtype_t dtype);
 

@@ -22,6 +22,7 @@
 #include "mpc-rt/abi_version.h"
 #include "mpc/Analysis/EntryRole.h"
 #include "mpc/Analysis/EntrySignature.h"
+#include "mpc/Analysis/ScalarOps.h"
 #include "mpc/Conversion/Passes.h"
 
 namespace mpc {
@@ -38,10 +39,7 @@ static void lowerToLibm(ModuleOp module) {
   SmallVector<Operation *> ops;
   module.walk([&](Operation *op) {
     if (isa_and_nonnull<math::MathDialect>(op->getDialect()) &&
-        !isa<math::SqrtOp, math::RsqrtOp, math::AbsFOp, math::AbsIOp, math::FloorOp, math::CeilOp,
-             math::TruncOp, math::RoundEvenOp, math::CopySignOp, math::FmaOp, math::IsFiniteOp,
-             math::IsNaNOp, math::IsInfOp, math::CountLeadingZerosOp, math::CountTrailingZerosOp,
-             math::CtPopOp>(op))
+        !scalarPropertiesOf(op).isInstruction)
       ops.push_back(op);
   });
   RewritePatternSet patterns(module.getContext());

@@ -51,6 +51,23 @@ static llvm::SetVector<Value> capturedBy(scf::ForOp loop) {
   return captured;
 }
 
+/// Whether all that the op does, but for what ops inside it do, is to read and write buffers. Calls
+/// of the runtime need more than the buffers: they stay in the entry.
+static bool touchesBuffersOnly(Operation *op) {
+  if (isa_and_nonnull<mpcrt::MpcrtDialect>(op->getDialect()))
+    return false;
+  if (op->hasTrait<OpTrait::HasRecursiveMemoryEffects>())
+    return true;
+  auto effects = dyn_cast<MemoryEffectOpInterface>(op);
+  if (!effects || op->getNumRegions() != 0)
+    return false;
+  SmallVector<MemoryEffects::EffectInstance> all;
+  effects.getEffects(all);
+  return llvm::all_of(all, [](const MemoryEffects::EffectInstance &effect) {
+    return effect.getValue() && isa<MemoryEffects::Read, MemoryEffects::Write>(effect.getEffect());
+  });
+}
+
 /// Loops with at most one number as their result that touch nothing but elements of buffers.
 static bool isSelfContained(scf::ForOp loop) {
   if (loop->getNumResults() > 1 || !llvm::all_of(loop->getResultTypes(), hasRegister) ||
@@ -58,10 +75,7 @@ static bool isSelfContained(scf::ForOp loop) {
     return false;
   return !loop.getBody()
               ->walk([](Operation *op) {
-                const bool isPlain =
-                    isa<memref::LoadOp, memref::StoreOp, scf::ForOp, scf::IfOp>(op) ||
-                    (op->getNumRegions() == 0 && isMemoryEffectFree(op));
-                return isPlain ? WalkResult::advance() : WalkResult::interrupt();
+                return touchesBuffersOnly(op) ? WalkResult::advance() : WalkResult::interrupt();
               })
               .wasInterrupted();
 }

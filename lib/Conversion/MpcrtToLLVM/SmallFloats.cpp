@@ -11,6 +11,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
+#include "mpc/Analysis/ScalarOps.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -112,9 +113,7 @@ private:
       return areAllOf(select.getTrueValue()) &&
              (select->hasAttr(mpcrt::MpcrtDialect::kElseNumberAttr) ||
               areAllOf(select.getFalseValue()));
-    return isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp, arith::NegFOp,
-               arith::MaximumFOp, arith::MinimumFOp, math::AbsFOp, math::SqrtOp, math::FmaOp,
-               math::CopySignOp, LLVM::FMulAddOp>(op) &&
+    return scalarPropertiesOf(op).keepsNaNs &&
            llvm::all_of(op->getOperands(), [&](Value operand) { return areAllOf(operand); });
   }
   /// Bits that were moved up, or masked.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Products by their rate, everything else by its bytes.
 #include "mpc/Numerics/Search/CostModel.h"
+#include "mpc/Support/Dtype.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mpc;
@@ -32,10 +33,24 @@ const TargetSpeeds &mpc::speedsOfCuda(unsigned architecture) {
   return architecture >= 80 ? kCuda80 : kCuda70;
 }
 
-static double elementBytes(llvm::StringRef dtype) {
-  if (dtype == "float64")
-    return 8;
-  return dtype == "bfloat16" || dtype == "float16" ? 2 : 4;
+double TargetSpeeds::rateOf(mpc_rt_dtype_t dtype) const {
+  switch (dtype) {
+  case MPC_RT_FLOAT64:
+    return float32 / 2;
+  case MPC_RT_BFLOAT16:
+    return bfloat16;
+  case MPC_RT_FLOAT16:
+    return float16;
+  case MPC_RT_INT8:
+    return int8;
+  default:
+    return float32;
+  }
+}
+
+/// The runtime's dtype of a policy's; names that it has no elements of are refused elsewhere.
+static mpc_rt_dtype_t dtypeOf(llvm::StringRef name) {
+  return runtimeDtypeOf(name).value_or(MPC_RT_FLOAT32);
 }
 
 CostModel::CostModel(std::vector<LayerWork> layers, std::vector<DTypePolicy> policies,
@@ -43,9 +58,11 @@ CostModel::CostModel(std::vector<LayerWork> layers, std::vector<DTypePolicy> pol
     : layers(std::move(layers)), policies(std::move(policies)), speeds(speeds),
       objective(objective), trains(trains) {
   for (const DTypePolicy &policy : this->policies) {
-    computeBytes.push_back(elementBytes(policy.getComputeDType()));
+    computed.push_back(dtypeOf(policy.getComputeDType()));
+    computeBytes.push_back(elementBytesOf(computed.back()));
     movedBytes.push_back(computeBytes.back() == 2 ? speeds.narrow : computeBytes.back());
-    variableBytes.push_back(policy.isQuantized() ? 1 : elementBytes(policy.getVariableDType()));
+    variableBytes.push_back(
+        policy.isQuantized() ? 1 : elementBytesOf(dtypeOf(policy.getVariableDType())));
   }
 }
 
@@ -55,26 +72,17 @@ bool CostModel::mayHave(size_t layer, unsigned policy) const {
     return true;
   if (!work.isDecided)
     return false;
-  const DTypePolicy &given = policies[policy];
-  const llvm::StringRef compute = given.getComputeDType();
-  const char *type = compute == "bfloat16" ? "bf16" : compute == "float16" ? "f16" : "f32";
-  if (work.refused.count(type))
+  if (work.refused.count(spellingOf(computed[policy]).str()))
     return false;
+  const DTypePolicy &given = policies[policy];
   // Other classes have no quantized form (docs/policies.md).
   return !given.isQuantized() ||
          llvm::is_contained({"Dense", "EinsumDense", "Embedding", "ReversibleEmbedding"},
                             llvm::StringRef(work.kind));
 }
 
-double CostModel::rateOf(const DTypePolicy &policy) const {
-  if (policy.isQuantized())
-    return speeds.int8;
-  const llvm::StringRef compute = policy.getComputeDType();
-  if (compute == "float64")
-    return speeds.float32 / 2;
-  return compute == "bfloat16"  ? speeds.bfloat16
-         : compute == "float16" ? speeds.float16
-                                : speeds.float32;
+double CostModel::rateOf(unsigned policy) const {
+  return speeds.rateOf(policies[policy].isQuantized() ? MPC_RT_INT8 : computed[policy]);
 }
 
 /// Bytes that the layer moves, with the conversions of what others made in another dtype.
@@ -95,7 +103,7 @@ double CostModel::timeOf(size_t layer, const PolicyAssignment &assignment) const
   const LayerWork &work = layers[layer];
   // Backward there are two products for each, and two passes over what one pass reads.
   const double times = trains ? 3 : 1;
-  const double products = times * work.products / rateOf(policies[assignment[layer]]);
+  const double products = times * work.products / rateOf(assignment[layer]);
   const double bytes = times * bytesOf(layer, assignment) / speeds.bytes;
   // Weights are read and updated in their own dtype, and the narrow copy is written.
   const unsigned policy = assignment[layer];

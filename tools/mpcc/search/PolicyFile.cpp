@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tools/mpcc/search/PolicyFile.h"
 #include "mpc/Policy/DTypePolicyMap.h"
+#include "runtime/untrusted/html_page.h"
 #include "runtime/untrusted/outlets.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -129,55 +130,32 @@ std::string mpc::writeSearchJson(const SearchRecord &record) {
          "\n";
 }
 
-static const char kStyle[] = R"(
-:root { color-scheme: light dark; }
-body { font: 16px/1.4 system-ui, sans-serif; margin: 1rem auto; padding: 0 1rem; max-width: 60rem; }
-.table { overflow-x: auto; }
-table { border-collapse: collapse; }
-th, td { border-bottom: 1px solid #8886; padding: .2rem .5rem; text-align: left; }
-.narrow td:nth-child(3) { font-weight: bold; }
-)";
-
-static std::string row(llvm::ArrayRef<std::string> cells, llvm::StringRef kind = "") {
-  std::string text = kind.empty() ? "<tr>" : ("<tr class=\"" + kind + "\">").str();
-  for (const std::string &cell : cells)
-    text += "<td>" + untrusted::forXml(cell) + "</td>";
-  return text + "</tr>\n";
-}
-
-static std::string head(llvm::ArrayRef<llvm::StringRef> names) {
-  std::string text = "<div class=\"table\"><table><thead><tr>";
-  for (llvm::StringRef name : names)
-    text += ("<th>" + name + "</th>").str();
-  return text + "</tr></thead><tbody>\n";
-}
-
 std::string mpc::writeSearchPage(const SearchRecord &record) {
   const CostModel &model = record.model;
-  const std::string title = untrusted::forXml("Policies of " + record.file);
   const double all = model.costOf(model.allWide());
-  std::string page = "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
-                     "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-                     "<title>" +
-                     title + "</title>\n<style>" + kStyle + "</style></head><body>\n<h1>" + title +
-                     "</h1>\n<p>By the cost model of " + model.getSpeeds().name +
-                     ", a step costs " + percent(model.costOf(*record.outcome.chosen) / all) +
-                     " of one in float32.</p>\n<main>\n<h2>Layers</h2>\n" +
-                     head({"layer", "class", "policy", "reason"});
+  untrusted::HtmlPage page("Policies of " + record.file,
+                           ".narrow td:nth-child(3) { font-weight: bold; }\n");
+  page.addParagraph("By the cost model of " + std::string(model.getSpeeds().name) +
+                    ", a step costs " + percent(model.costOf(*record.outcome.chosen) / all) +
+                    " of one in float32.");
+  page.addHeading("Layers");
+  page.beginTable({"layer", "class", "policy", "reason"});
   const std::map<std::string, std::string> reasons = explainPolicies(record);
   for (auto [i, layer] : llvm::enumerate(model.getLayers()))
     if (layer.isDecided) {
       const unsigned policy = (*record.outcome.chosen)[i];
-      page += row({layer.path, layer.kind, model.getPolicies()[policy].getName().str(),
+      page.addRow({layer.path, layer.kind, model.getPolicies()[policy].getName().str(),
                    reasons.at(layer.path)},
                   policy ? "narrow" : "");
     }
-  page += "</tbody></table></div>\n<h2>Trials</h2>\n" +
-          head({"narrow layers", "cost", "holds", "result"});
+  page.endTable();
+  page.addHeading("Trials");
+  page.beginTable({"narrow layers", "cost", "holds", "result"});
   for (const Trial &trial : record.outcome.trials)
-    page += row({std::to_string(countNarrow(trial.assignment)), percent(trial.cost / all),
+    page.addRow({std::to_string(countNarrow(trial.assignment)), percent(trial.cost / all),
                  trial.result.holds ? "yes" : "no", trial.result.text});
-  return page + "</tbody></table></div>\n</main>\n</body></html>\n";
+  page.endTable();
+  return page.finish();
 }
 
 std::string mpc::describeFailure(const SearchRecord &record) {

@@ -4,6 +4,7 @@
 #ifndef MPC_NUMERICS_SEARCH_COSTMODEL_H
 #define MPC_NUMERICS_SEARCH_COSTMODEL_H
 
+#include "mpc-rt/dtype.h"
 #include "mpc/Numerics/Search/LayerWork.h"
 #include "mpc/Policy/DTypePolicy.h"
 #include "llvm/ADT/StringMap.h"
@@ -18,6 +19,9 @@ struct TargetSpeeds {
   double bytes;
   /// Bytes of float32 that take as long as one element of 16 bits: 2 where conversions are free.
   double narrow;
+
+  /// Multiply-adds per nanosecond of operands of the dtype.
+  double rateOf(mpc_rt_dtype_t dtype) const;
 };
 
 /// By the features that LLVM names of a CPU ("avx512bf16").
@@ -52,10 +56,11 @@ private:
   double bytesOf(size_t layer, const PolicyAssignment &assignment) const;
   double timeOf(size_t layer, const PolicyAssignment &assignment) const;
   double memoryOf(size_t layer, const PolicyAssignment &assignment) const;
-  double rateOf(const DTypePolicy &policy) const;
+  double rateOf(unsigned policy) const;
 
   std::vector<LayerWork> layers;
   std::vector<DTypePolicy> policies;
+  std::vector<mpc_rt_dtype_t> computed;            ///< by policy
   std::vector<double> computeBytes, variableBytes; ///< of an element, by policy
   std::vector<double> movedBytes;                  ///< the same with what conversions cost
   TargetSpeeds speeds;

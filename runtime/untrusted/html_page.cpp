@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/untrusted/html_page.h"
+#include "runtime/untrusted/outlets.h"
+
+namespace mpc::untrusted {
+
+constexpr char commonStyle[] = R"(
+:root { color-scheme: light dark; }
+body { font: 16px/1.4 system-ui, sans-serif; margin: 1rem auto; padding: 0 1rem; max-width: 60rem; }
+.table { overflow-x: auto; }
+table { border-collapse: collapse; }
+th, td { border-bottom: 1px solid #8886; padding: .2rem .5rem; text-align: left; }
+)";
+
+HtmlPage::HtmlPage(std::string_view title, std::string_view style)
+    : html_("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
+            "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n") {
+  addElement("title", title);
+  html_ += std::string("<style>") + commonStyle;
+  html_ += style;
+  html_ += "</style></head><body>\n<main>\n";
+  addElement("h1", title);
+}
+
+void HtmlPage::addElement(const char *tag, std::string_view text) {
+  html_ += std::string("<") + tag + ">" + forXml(text) + "</" + tag + ">\n";
+}
+
+void HtmlPage::beginTable(const std::vector<std::string_view> &heads) {
+  html_ += "<div class=\"table\"><table><thead><tr>";
+  for (std::string_view head : heads)
+    html_ += "<th>" + forXml(head) + "</th>";
+  html_ += "</tr></thead><tbody>\n";
+}
+
+void HtmlPage::addRow(const std::vector<std::string> &cells, std::string_view kind) {
+  html_ += kind.empty() ? "<tr>" : "<tr class=\"" + forXml(kind) + "\">";
+  for (const std::string &cell : cells)
+    html_ += "<td>" + forXml(cell) + "</td>";
+  html_ += "</tr>\n";
+}
+
+std::string HtmlPage::finish() {
+  html_ += "</main>\n</body></html>\n";
+  return std::move(html_);
+}
+
+} // namespace mpc::untrusted
