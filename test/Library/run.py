@@ -352,9 +352,7 @@ class Suite:
 
     def test_mpc_run_maps_weights(self):
         """Predictions of mpc-run read the weights file where it is."""
-        folder = os.path.join(self.work, "mapped-by-mpc-run")
-        model = os.path.join(ROOT, "examples/mnist_mlp/model_256.keras")
-        subprocess.run([os.path.join(self.bin, "mpcc"), "-q", "--march=native", "--name=guide", model, "-o", folder], check=True)
+        folder = self.guide("float32")
         with subprocess.Popen([os.path.join(self.bin, "mpc-run"), "bench", folder, "--predict", "--serve"],
                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:  # fmt: skip
             if not process.stdout.readline().startswith("READY"):
@@ -389,10 +387,8 @@ class Suite:
     def test_weights_are_rounded_when_read_first(self):
         """The first prediction of few samples rounds float32 weights on the way, the second keeps the
         copies in 16 bits: the same bytes, also for a context that has had them from the start."""
-        model = os.path.join(ROOT, "examples/mnist_mlp/model_256.keras")
         for policy in ["mixed_bfloat16", "mixed_float16"]:
-            folder = os.path.join(self.work, "rounded-" + policy)
-            subprocess.run([os.path.join(self.bin, "mpcc"), "-q", "--march=native", "--name=guide", "--policy=" + policy, model, "-o", folder], check=True)
+            folder = self.guide(policy)
             for batch in [1, 4, 5]:
                 one, other = Context(self.runtime, folder), Context(self.runtime, folder)
                 other.variables()  # addresses are known, so that the copies are made
@@ -419,9 +415,7 @@ class Suite:
         subprocess.run(["c++", "-std=c++17", "-Wall", "-Wextra", "-Werror", "-O1", os.path.join(HERE, "allocations.cpp"),
                         "-I" + os.path.join(ROOT, "include"), "-L" + libraries, "-lmpcrt", "-ldl", "-rdynamic", "-o", program,
                         f"-Wl,-rpath,{libraries}"], check=True)  # fmt: skip
-        folder = os.path.join(self.work, "allocated")
-        subprocess.run([os.path.join(self.bin, "mpcc"), "-q", "--march=native", "--name=guide", "-o", folder,
-                        os.path.join(ROOT, "examples/mnist_mlp/model_256.keras")], check=True)
+        folder = self.guide("float32")
         for model in [folder, self.folder]:
             result = subprocess.run([program, model, os.path.join(self.work, "allocations.safetensors")],
                                     capture_output=True, text=True)
@@ -553,23 +547,36 @@ class Suite:
 
     def test_kill_while_saving(self):
         path = os.path.join(self.work, "killed.state")
-        code = ("import sys\n"
+        # One interpreter starts and forks for each kill, before there is a runtime in it.
+        code = ("import os, sys\n"
                 f"sys.path.insert(0, {os.path.join(ROOT, 'test', 'CustomLoop')!r})\n"
                 "from runtime import Context, Runtime\n"
-                f"context = Context(Runtime({self.library!r}), {self.folder!r})\n"
-                "print('ready', flush=True)\n"
-                "while True:\n"
-                f"    context.runtime.call('mpc_rt_context_save', context.handle, {path.encode()!r})\n")
+                "while sys.stdin.readline():\n"
+                "    child = os.fork()\n"
+                "    if child:\n"
+                "        if not os.WIFSIGNALED(os.waitpid(child, 0)[1]):\n"
+                "            sys.exit('a child was not killed')\n"
+                "        continue\n"
+                f"    context = Context(Runtime({self.library!r}), {self.folder!r})\n"
+                "    print(os.getpid(), flush=True)\n"
+                "    while True:\n"
+                f"        context.runtime.call('mpc_rt_context_save', context.handle, {path.encode()!r})\n")
         other = Context(self.runtime, self.folder)
         draw = random.Random(4)
-        for _ in range(40):
-            child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
-            child.stdout.readline()
-            time.sleep(draw.uniform(0.002, 0.05))
-            child.send_signal(signal.SIGKILL)
-            child.wait()
-            if os.path.exists(path):
-                self.load(other, path)
+        with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as parent:
+            for _ in range(40):
+                parent.stdin.write("\n")
+                parent.stdin.flush()
+                child = int(parent.stdout.readline())
+                time.sleep(draw.uniform(0.002, 0.05))
+                os.kill(child, signal.SIGKILL)
+                while os.path.exists(f"/proc/{child}"):
+                    time.sleep(0.001)
+                if os.path.exists(path):
+                    self.load(other, path)
+            parent.stdin.close()
+            if parent.wait():
+                raise Wrong(f"exit {parent.returncode}")
         other.close()
         if not os.path.exists(path):
             raise Wrong("nothing was ever saved")
