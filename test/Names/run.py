@@ -23,6 +23,7 @@ import wicked_names
 
 COUNT, BATCH = 500, 100
 ROWS = 4
+MODELS = (wicked_names.predicting, wicked_names.training)
 
 
 class Tools:
@@ -44,20 +45,34 @@ class Tools:
         return os.path.join(self.work, *parts)
 
 
-def accepted(tools, names):
-    """Those that a model may have: mpcc refuses the others, each with a message about it."""
-    for make in [wicked_names.predicting, wicked_names.training]:
-        model = wicked_names.write(tools.path("m.json"), make(names))
-        done = tools.run("mpcc", model, "--name=net", "-o", tools.path("net"), "--custom-loop=off", codes=(0, 1))
+def is_refused(tools, make, names, *options):
+    """Whether mpcc refuses the model, with messages about its names."""
+    model = wicked_names.write(tools.path("m.json"), make(names))
+    done = tools.run("mpcc", model, "--name=net", *options, codes=(0, 1))
+    if done.returncode:
         outlets.check_messages(done.stderr, "mpcc")
-        if done.returncode:
-            break
-    else:
+    return done.returncode == 1
+
+
+def imported(tools, names):
+    """Those that the import takes."""
+    if not any(is_refused(tools, make, names, "--compile-to=import") for make in MODELS):
         return names
     if len(names) == 1:
         return []
     half = len(names) // 2
-    return accepted(tools, names[:half]) + accepted(tools, names[half:])
+    return imported(tools, names[:half]) + imported(tools, names[half:])
+
+
+def accepted(tools, names):
+    """Those that a model may have. A null character is refused where the library is written: each such name alone,
+    since whole models would be compiled for it again and again. The batch compiles what is left to the end."""
+    names = imported(tools, names)
+    for name in names:
+        if "\0" in name:
+            for make in MODELS:
+                assert is_refused(tools, make, [name], "-o", tools.path("net")), repr(name)
+    return [name for name in names if "\0" not in name]
 
 
 def carried(name):
@@ -76,7 +91,8 @@ class Batch:
         self.model = wicked_names.write(tools.path("m.json"), wicked_names.predicting(self.names))
         self.trained = wicked_names.write(tools.path("t.json"), wicked_names.training(self.names))
         tools.run("mpcc", self.model, "--name=net", "-o", tools.path("net"))
-        tools.run("mpcc", self.trained, "--name=net", "-o", tools.path("trained"))
+        # Compiled once for the library and for what explains it.
+        self.explained = tools.run("mpcc", self.trained, "--name=net", "-o", tools.path("trained"), "--explain=json").stdout
         x = numpy.arange(3 * ROWS, dtype="float32").reshape(ROWS, 3) / 8
         self.data = tools.path("data.npz")
         numpy.savez(self.data, x0=x, y0=numpy.zeros((ROWS, 1), "float32"))
@@ -89,8 +105,7 @@ class Batch:
         command = ["mpcc", self.trained, "--custom-loop=off", "--name=net", "-o", self.tools.path("again")]
         table = self.tools.run(*command, "--explain=passes")
         outlets.check_shown(table.stdout, "--explain=passes")
-        text = self.tools.run(*command, "--explain=json")
-        layers = outlets.read_json(text.stdout, "--explain=json")["layers"]
+        layers = outlets.read_json(self.explained, "--explain=json")["layers"]
         assert len(layers) > len(self.names)
 
     def test_manifest(self):
