@@ -15,11 +15,13 @@ import sys
 class Option:
     def __init__(self, name, value, text):
         self.name, self.value, self.text, self.choices = name, value, text, []
-        words = value.strip("[]<>= ").split("|")
+        self.is_optional = value.startswith("[=")  # then only what follows "=" is the value
+        inner = re.search("<(.*)>", value)
+        words = re.sub(r"\[[^\]]*\]", "", inner[1] if inner else value.strip("[]= ")).split("|")
         self.takes_files = "FILE" in words
-        if len(words) > 1 and all(re.fullmatch(r"[\w.-]+(:[A-Z]+)?", word) for word in words):
+        if len(words) > 1 and all(re.fullmatch(r"[\w.-]+(:[A-Z]+)*", word) for word in words):
             words = [word for word in words if not word.isupper()]  # N and FILE stand for values
-            self.choices = [re.sub(":[A-Z]+$", ":0" if word.endswith(":N") else ":", word) for word in words]
+            self.choices = [re.sub("(:[A-Z]+)+$", ":0" if name == "--device" else ":", word) for word in words]
 
 
 def help_of(*command):
@@ -89,10 +91,14 @@ def word(option):
     return option.name + ("=" if option.value.startswith("=") else "")
 
 
+def bash_pattern(option):
+    return f"{option.name}=" if option.is_optional else f"{option.name} | {option.name}="
+
+
 def bash_function(function, options, indent=""):
     """Sets `words` for the option before the cursor, or all options."""
-    lines = [f'{indent}case "$option" in']
-    lines += [f"{indent}  {o.name}) words='{' '.join(o.choices)}'{' files=1' if o.takes_files else ''} ;;" for o in options if o.choices]
+    lines = [f'{indent}case "$option$equals" in']
+    lines += [f"{indent}  {bash_pattern(o)}) words='{' '.join(o.choices)}'{' files=1' if o.takes_files else ''} ;;" for o in options if o.choices]
     lines += [f"{indent}  *) case \"$word\" in -*) words='{' '.join(word(o) for o in options)}' ;; esac ;;", f"{indent}esac"]
     return lines
 
@@ -100,8 +106,8 @@ def bash_function(function, options, indent=""):
 def bash_completion(name, text, commands, helps):
     function = "_" + name.replace("-", "_")
     lines = [f"# bash completion of {name}; generated from its --help", f"{function}() {{",
-             '  local word="${COMP_WORDS[COMP_CWORD]}" option="${COMP_WORDS[COMP_CWORD-1]}" words= files=',
-             '  if [ "$word" = = ]; then word=; elif [ "$option" = = ]; then option="${COMP_WORDS[COMP_CWORD-2]}"; fi']  # fmt: skip
+             '  local word="${COMP_WORDS[COMP_CWORD]}" option="${COMP_WORDS[COMP_CWORD-1]}" words= files= equals=',
+             '  if [ "$word" = = ]; then word= equals==; elif [ "$option" = = ]; then option="${COMP_WORDS[COMP_CWORD-2]}" equals==; fi']  # fmt: skip
     if commands:
         lines += [f'  if [ "$COMP_CWORD" = 1 ]; then words=\'{" ".join(commands)}\'; else', '    case "${COMP_WORDS[1]}" in']
         for command in commands:
@@ -109,9 +115,11 @@ def bash_completion(name, text, commands, helps):
         lines += ["    esac", "  fi"]
     else:
         lines += bash_function(function, options_of(text), "  ")
+    # Only files are quoted for the shell: it would quote the "=" of options, too.
     lines += ['  if [ -n "$words" ]; then COMPREPLY=($(compgen -W "$words" -- "$word")); else files=1; fi',
-              '  [ -z "$files" ] || COMPREPLY+=($(compgen -f -- "$word"))',
-              '  [[ "${COMPREPLY[0]}" == *= ]] && compopt -o nospace 2>/dev/null', "  return 0", "}", f"complete -o filenames -F {function} {name}"]  # fmt: skip
+              '  [ -z "$files" ] || { compopt -o filenames 2>/dev/null; mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -f -- "$word"); }',
+              '  [[ "${COMPREPLY[0]}" == *= || "${COMPREPLY[0]}" == *: ]] && compopt -o nospace 2>/dev/null',
+              "  return 0", "}", f"complete -F {function} {name}"]  # fmt: skip
     return "\n".join(lines) + "\n"
 
 
@@ -119,13 +127,17 @@ def zsh_arguments(options):
     def quote(text):
         return text.replace("'", "").replace("[", "(").replace("]", ")").replace(":", ";").replace("\\", "")
 
+    def escape(action):
+        """A colon would end it."""
+        return action.replace(":", r"\:")
+
     specs = []
     for option in options:
-        spec = f"{word(option)}[{quote(option.text)}]"
+        spec = f"{option.name}=-[{quote(option.text)}]:" if option.is_optional else f"{word(option)}[{quote(option.text)}]"
         if option.value:
             words = f"({' '.join(option.choices)})"
             both = f'{{_alternative "words:value:{words}" "files:file:_files"}}'
-            spec += ":value:" + ("_files" if not option.choices else both if option.takes_files else words)
+            spec += ":value:" + escape("_files" if not option.choices else both if option.takes_files else words)
         specs.append(f"'{spec}'")
     return " \\\n    ".join(["_arguments", *specs, "'*:file:_files'"])
 
@@ -149,7 +161,8 @@ def fish_completion(name, text, commands, helps):
     def lines_of(options, condition=""):
         for option in options:
             dashes = "-l" if option.name.startswith("--") else "-s" if len(option.name) == 2 else "-o"
-            values = f" {'-r' if option.takes_files else '-x'} -a {quote(' '.join(option.choices))}" if option.choices else " -r" if option.value and not option.value.startswith("[") else ""
+            kind = "" if option.is_optional or not option.value else " -x" if option.choices and not option.takes_files else " -r"
+            values = kind + (f" -a {quote(' '.join(option.choices))}" if option.choices else "")
             yield f"complete -c {name}{condition} {dashes} {option.name.lstrip('-')}{values} -d {quote(option.text)}"
 
     lines = [f"# fish completion of {name}; generated from its --help"]

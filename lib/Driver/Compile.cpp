@@ -229,7 +229,7 @@ ExitCode Compilation::prepareTraining(const llvm::json::Object &fileConfig) {
   }
   if (imported)
     config->rules = imported->trainingRules;
-  module->walk([&](LayerOp layer) { config->hasOwnLoss |= layer.getKind() == "AddLoss"; });
+  config->hasOwnLoss = hasLossTerms(*module);
   config->mayOnlyPredict = options.mode == Mode::Auto;
   if (options.mode == Mode::Auto)
     for (const std::string &remark : leaveUnknownOut(*config))

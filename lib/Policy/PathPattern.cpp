@@ -5,18 +5,29 @@
 #include "mpc/Policy/PathPattern.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
+#include "llvm/Support/MemAlloc.h"
 #include <pcre2.h>
 
 #include <atomic>
+#include <cstdlib>
 
 using namespace mpc;
 
 static constexpr size_t maxPathBytes = 65535;
 
+/// PCRE2's memory: where there is none, LLVM's handler tells and ends the process, as for all other
+/// memory of the compiler. PCRE2 itself would go on with contexts that are null.
+static pcre2_general_context *memory() {
+  static pcre2_general_context *context =
+      pcre2_general_context_create([](PCRE2_SIZE size, void *) { return llvm::safe_malloc(size); },
+                                   [](void *block, void *) { std::free(block); }, nullptr);
+  return context;
+}
+
 static std::shared_ptr<void> compile(llvm::StringRef pattern, uint32_t options,
                                      std::string &message) {
   std::unique_ptr<pcre2_compile_context, decltype(&pcre2_compile_context_free)> context(
-      pcre2_compile_context_create(nullptr), pcre2_compile_context_free);
+      pcre2_compile_context_create(memory()), pcre2_compile_context_free);
   pcre2_set_newline(context.get(), PCRE2_NEWLINE_LF);
   pcre2_set_parens_nest_limit(context.get(), 2000);
   int code = 0;
@@ -45,12 +56,12 @@ void mpc::renewMatchBudget() { spent = 0; }
 /// One try within `limit` steps: positive for a match, PCRE2_ERROR_NOMATCH, or another error.
 static int matchWithin(uint32_t limit, void *code, llvm::StringRef subject) {
   std::unique_ptr<pcre2_match_context, decltype(&pcre2_match_context_free)> context(
-      pcre2_match_context_create(nullptr), pcre2_match_context_free);
+      pcre2_match_context_create(memory()), pcre2_match_context_free);
   pcre2_set_match_limit(context.get(), limit);
   pcre2_set_depth_limit(context.get(), 1'000'000);
   pcre2_set_heap_limit(context.get(), 64 * 1024); // KiB
   std::unique_ptr<pcre2_match_data, decltype(&pcre2_match_data_free)> data(
-      pcre2_match_data_create_from_pattern(static_cast<pcre2_code *>(code), nullptr),
+      pcre2_match_data_create_from_pattern(static_cast<pcre2_code *>(code), memory()),
       pcre2_match_data_free);
   return pcre2_match(static_cast<pcre2_code *>(code), reinterpret_cast<PCRE2_SPTR>(subject.data()),
                      subject.size(), 0, 0, data.get(), context.get());

@@ -339,9 +339,15 @@ void LossBuilder::addLossTerms() {
 MetricParts LossBuilder::trackerOf(Value value) {
   Expression e = expression();
   auto compared = llvm::find_if(outputs, [](const Output &o) { return bool(o.weights); });
-  if (compared == outputs.end()) // a loss of the model's own: tf_keras counts batches then
+  Value batch = compared == outputs.end() ? Value() : compared->weights;
+  // A loss of the model's own: Keras 3 counts rows all the same, tf_keras batches.
+  if (!batch && config.rules.optimizers == OptimizerFamily::Keras3)
+    if (auto type = tensorTypeOf(outputs.front().prediction);
+        type.getRank() && isa<FloatType>(type.getElementType()))
+      batch = outputs.front().prediction;
+  if (!batch)
     return {{{"total", value}, {"count", e.constant(1)}}};
-  Value rows = e.reduceFrom(ReduceKind::Sum, compared->weights, 1); // only its extent counts
+  Value rows = e.reduceFrom(ReduceKind::Sum, batch, 1); // only its extent counts
   Value repeated = BroadcastLikeOp::create(e.builder, e.loc, value, rows);
   return {{{"total", e.reduceAll(ReduceKind::Sum, repeated)},
            {"count", e.reduceAll(ReduceKind::Sum, e.onesLike(repeated))}}};
@@ -466,6 +472,14 @@ LogicalResult LossBuilder::run() {
     return failure();
   function.finish(total);
   return success();
+}
+
+bool mpc::hasLossTerms(ModuleOp module) {
+  auto forward = module.lookupSymbol<func::FuncOp>("forward");
+  for (unsigned i = 0; forward && i < forward.getNumResults(); ++i)
+    if (forward.getResultAttr(i, MpcDialect::kLossTermAttr))
+      return true;
+  return false;
 }
 
 LogicalResult mpc::buildTraining(ModuleOp module, const CompileConfig &config) {

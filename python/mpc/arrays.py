@@ -183,9 +183,20 @@ def way_out(value: Any) -> str:
         return "; it is ragged: pass .to_tensor()"
     if hasattr(value, "iloc"):
         return "; convert its columns first, as .astype('float32') does"
+    if callable(value):
+        return "; pass what it returns, where that is batches: call it"
     if hasattr(kind, "__getitem__") and hasattr(kind, "__len__") and not hasattr(kind, "__iter__"):
         return "; pass a torch.utils.data.DataLoader of it, or make it a keras.utils.PyDataset"
     return "; pass what numpy.asarray takes, or an iterable of batches"
+
+
+def _class_hint(target: Any, dtype: np.dtype, rows: tuple[int, ...]) -> str:
+    """The way out where classes are written as the other loss takes them."""
+    if not is_floating(dtype) and target.shape[1:-1] == rows:
+        return "; where it is one-hot, pass .argmax(axis=-1), or compile the model with categorical_crossentropy"
+    if is_floating(dtype) and target.shape[1:] == rows[:-1] and not is_floating(target.dtype):
+        return f"; where it is numbers of classes, pass keras.utils.to_categorical(y, {rows[-1]}), or compile the model with sparse_categorical_crossentropy"
+    return ""
 
 
 class Column:
@@ -200,7 +211,7 @@ class Column:
             raise InvalidArgumentError(f"{place}: {problem}") from problem
         rows = tuple(tensor["shape"][1:])
         if self.array.ndim == 0:
-            is_scalar = self.array.dtype != object
+            is_scalar = self.array.dtype.kind in "biufcV"
             kind = "a scalar" if is_scalar else f"a {type(value).__module__}.{type(value).__name__}".replace(" builtins.", " ")
             raise InvalidArgumentError(f"{place}: is {kind}; expected an array with rows of shape {rows}{'' if is_scalar else way_out(value)}")
         try:
@@ -212,7 +223,8 @@ class Column:
             if squeezed != tuple(extent for extent in rows if extent != 1):
                 if rows and self.array.shape == rows:
                     raise InvalidArgumentError(f"{place}: is one row of shape {rows}; expected rows of this shape; pass x[None], or batch the data")
-                raise InvalidArgumentError(f"{place}: has rows of shape {self.array.shape[1:]}; expected {rows}")
+                hint = _class_hint(self.array, self.dtype, rows) if is_target else ""
+                raise InvalidArgumentError(f"{place}: has rows of shape {self.array.shape[1:]}; expected {rows}{hint}")
             self.array = self.array.reshape((len(self.array), *rows))
         if is_floating(self.array.dtype) and not is_floating(self.dtype):
             if not is_target or isinstance(self.array, DeviceArray):

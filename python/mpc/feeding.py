@@ -13,6 +13,7 @@ from . import structure
 from .arrays import Column, by_name, fit_weights
 from .class_weights import ClassWeights
 from .errors import InvalidArgumentError
+from .plain import Plain
 
 if TYPE_CHECKING:
     from .model import Entry, Model
@@ -44,15 +45,17 @@ def columns_of(model: "Model", entry: "Entry", x: Any, y: Any = None, sample_wei
     targets = targets_of(model, entry)
     weights = entry.inputs[count + len(targets) :]
     aliases = [_alias(model, target) for target in targets]
+    columns = [Column(value, tensor, place) for value, tensor, place in zip(values, entry.inputs, places)]
+    values, places = [], []
     if targets:
         if y is None:
             raise InvalidArgumentError(f"y is missing; expected {len(targets)} targets: {', '.join(map(repr, aliases))}")
         nested = structure.unpack(y, model.output_structure, len(model.output_names))
-        values += by_name(y if nested is None else nested, targets, aliases, "target")
-        places += [f"target '{name}'" for name in aliases]
+        values = by_name(y if nested is None else nested, targets, aliases, "target")
+        places = [f"target '{name}'" for name in aliases]
     elif y is not None:
         raise InvalidArgumentError("y is given, but the model has no loss that takes targets; expected none")
-    columns = [Column(value, tensor, place, is_target=i >= count) for i, (value, tensor, place) in enumerate(zip(values, entry.inputs, places))]
+    columns += [Column(value, tensor, place, is_target=True) for value, tensor, place in zip(values, targets, places)]
     rows = len(columns[0])
     if sample_weight is not None and not weights:
         raise InvalidArgumentError("sample_weight is given, but the model takes none")
@@ -106,8 +109,18 @@ def parts_of(item: Any) -> tuple[Any, Any, Any]:
     return parts[0], parts[1] if len(parts) > 1 else None, parts[2] if len(parts) > 2 else None
 
 
+def plain_of(model: "Model", entry: "Entry") -> Plain:
+    if entry.plain is None:
+        entry.plain = Plain(entry, len(model.input_names), targets_of(model, entry))
+    return entry.plain
+
+
 def batch_of(model: "Model", entry: "Entry", item: Any, *, copy: bool, class_weights: Optional[ClassWeights] = None, has_targets: bool = True) -> Batch:
     """What a stream gives as a batch; predictions leave out targets and weights."""
+    if class_weights is None:
+        plain = plain_of(model, entry).arrays_of(item, copy=copy, has_targets=has_targets)
+        if plain is not None:
+            return Batch(*plain)
     x, y, sample_weight = parts_of(item)
     if not has_targets:
         y = sample_weight = None

@@ -28,6 +28,17 @@ class Layer:
         self.output_shape: Optional[tuple[Optional[int], ...]] = None if shape is None else tuple(shape)
         self.weights = list(weights)
 
+    def __getattr__(self, name: str) -> Variable:
+        """`kernel`, `bias` and whatever else the layer's variables are called."""
+        for variable in self.__dict__.get("weights", ()):
+            if variable.name == name:
+                return variable
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    @property
+    def trainable(self) -> bool:
+        return any(variable.trainable for variable in self.weights)
+
     @property
     def trainable_variables(self) -> list[Variable]:
         return [variable for variable in self.weights if variable.trainable]

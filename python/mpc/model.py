@@ -23,6 +23,7 @@ from .errors import FailedPreconditionError, InvalidArgumentError
 from .evaluation import evaluate, held_data, read_metrics
 from .feeding import targets_of, whole_batch
 from .hooks import Hooks, level_of
+from .plain import Plain
 from .prediction import predict
 from .state import PathLike, Source, State, check_range
 from .streams import is_stream, name_of
@@ -54,6 +55,7 @@ class Entry:
         self.outputs: list[Mapping[str, Any]] = table["outputs"]
         fixed = [tensor["shape"][0] for tensor in self.inputs if tensor["shape"] and tensor["shape"][0] is not None]
         self.fixed_batch: Optional[int] = fixed[0] if fixed else None
+        self.plain: Optional[Plain] = None  # made when batches come
 
 
 class Model(State, Description):
@@ -229,6 +231,11 @@ class Model(State, Description):
     def predict_on_batch(self, x: Any) -> Any:
         """The outputs for all rows, computed at once."""
         return structure.pack(self._on_batch("predict", x, None, None), self.output_structure)
+
+    def compile(self, *_: Any, **__: Any) -> None:
+        """As a method of Keras's; here it can only say where optimizer, loss and metrics are given."""
+        raise FailedPreconditionError(f"{self.name}: optimizer, loss and metrics are compiled into the library; expected them before; "
+                                      "use mpc.compile(model, optimizer=..., loss=..., metrics=...)")  # fmt: skip
 
     def reset_metrics(self) -> None:
         self._context.reset_metrics()

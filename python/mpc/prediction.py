@@ -14,7 +14,7 @@ from .errors import InvalidArgumentError
 from .feeding import batch_of, batch_size_of, columns_of
 from .hooks import Hooks
 from .rows import Rows
-from .streams import Stream, check_stream, gives_own_memory, is_stream
+from .streams import Stream, check_stream, is_stream
 from .structure import pack
 
 if TYPE_CHECKING:
@@ -60,8 +60,7 @@ def predict_stream(model: "Model", x: Any, steps: Optional[int], out: Any, hooks
         raise InvalidArgumentError("out is given, but how many rows a stream of batches has is not known; expected no out")
     entry = model._entries["predict"]
     check_stream(x, steps, "steps")
-    copy = not gives_own_memory(x)
-    data = Epochs(Stream(x, lambda item: batch_of(model, entry, item, copy=copy, has_targets=False)), steps)
+    data = Epochs(Stream(x, lambda item, copy: batch_of(model, entry, item, copy=copy, has_targets=False)), steps)
     parts: list[list[np.ndarray]] = []
 
     def place(_: int, rows: int) -> list[np.ndarray]:

@@ -1,13 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What comes next is made on a thread while the model runs."""
+"""What comes next is made on a thread while the model runs, where making it takes time."""
 
 from __future__ import annotations
 
 import queue
 import threading
+import time
 from typing import Any, Callable, Iterator, Optional
 
 DEPTH = 2  # batches that wait: one to be taken, one to be made meanwhile
+# Handing a batch from one thread to another costs about as many seconds, and processor time that the model has not.
+LEAST_SECONDS = 0.0005
+LEAST_SHARE = 0.03  # of the time that the model runs
+
+
+class Pace:
+    """Whether a thread pays: measured with each batch that is made without one, and kept for the passes to come. A batch that took
+    long by chance, because other programs ran, does not decide it alone."""
+
+    FADING, MOST = 0.8, 4.0
+
+    def __init__(self) -> None:
+        self.is_slow = False
+        self._score = 0.0
+        self._is_first = True
+
+    def made(self, seconds: float, running: float) -> None:
+        """A batch took `seconds`, and the model `running` with the one before. The first one pays for what is made once."""
+        if self._is_first:
+            self._is_first = False
+            return
+        self._score = self.FADING * self._score + min(seconds / max(LEAST_SECONDS, LEAST_SHARE * running), self.MOST)
+        self.is_slow = self._score > 1 / (1 - self.FADING)
 
 
 class _End:
@@ -15,8 +39,25 @@ class _End:
         self.problem = problem
 
 
+def made(items: Iterator[Any], make: Callable[[Any, bool], Any], limit: Optional[int], pace: Pace) -> Iterator[Any]:
+    """`make(item, keep)` of each item, in order, at most `limit` of them: no item more is taken. While that is quick it is done where
+    the result is asked for; then, with `keep`, ahead: items have to stay as they are when the next one is taken."""
+    count, asked = 0, time.perf_counter()
+    while not pace.is_slow:
+        begin = time.perf_counter()
+        item = next(items, _End) if limit is None or count < limit else _End
+        if item is _End:
+            return
+        value = make(item, False)
+        count, end = count + 1, time.perf_counter()
+        pace.made(end - begin, begin - asked)
+        asked = end
+        yield value
+    yield from prefetched(items, lambda item: make(item, True), None if limit is None else limit - count)
+
+
 def prefetched(items: Iterator[Any], make: Callable[[Any], Any], limit: Optional[int], depth: int = DEPTH) -> Iterator[Any]:
-    """`make` of each item, in order, at most `limit` of them: no item more is taken. Errors come out where the item would have.
+    """`make` of each item on a thread, `depth` of them ahead. Errors come out where the item would have.
     Closing the iterator ends the thread behind the item that it is at."""
     ready: "queue.Queue[Any]" = queue.Queue(depth)
     stopped = threading.Event()

@@ -13,7 +13,7 @@ import numpy as np
 
 from .errors import InvalidArgumentError
 from .feeding import Batch
-from .prefetch import prefetched
+from .prefetch import Pace, made
 
 Order = Callable[[int], np.ndarray]
 
@@ -65,10 +65,12 @@ def is_endless(x: Any) -> bool:
 
 
 class Stream:
-    """Batches of a user's source. What can be iterated again has many passes; an iterator has one."""
+    """Batches of a user's source. What can be iterated again has many passes; an iterator has one. `prepare` makes a batch of what
+    the source gives, and copies it where it is told to."""
 
-    def __init__(self, source: Any, prepare: Callable[[Any], Batch], order: Optional[Order] = None) -> None:
+    def __init__(self, source: Any, prepare: Callable[[Any, bool], Batch], order: Optional[Order] = None) -> None:
         self.source, self._prepare, self._order = source, prepare, order
+        self._pace, self._stays = Pace(), gives_own_memory(source)
         self.name = name_of(source)
         self.restarts = not hasattr(source, "__next__")
         self.length = length_of(source) if self.restarts else None
@@ -79,13 +81,13 @@ class Stream:
         return indexed_batches(self.source, self._order) if is_indexed(self.source) else iter(self.source)
 
     def take(self, batches: Iterator[Any], limit: Optional[int]) -> Iterator[Batch]:
-        """The next batches of a pass, at most `limit`, prefetched."""
-        return prefetched(batches, self._prepare_next, limit)
+        """The next batches of a pass, at most `limit`, prefetched where that pays."""
+        return made(batches, self._prepare_next, limit, self._pace)
 
-    def _prepare_next(self, item: Any) -> Batch:
+    def _prepare_next(self, item: Any, keep: bool) -> Batch:
         self._number += 1
         try:
-            return self._prepare(item)
+            return self._prepare(item, keep and not self._stays)
         except InvalidArgumentError as problem:
             raise InvalidArgumentError(f"batch {self._number} of {self.name}: {problem}") from problem
 

@@ -22,7 +22,7 @@ from .evaluation import evaluate, held_data, read_metrics
 from .feeding import batch_of, batch_size_of, columns_of, parts_of, targets_of
 from .hooks import Hooks, level_of
 from .rows import Rows
-from .streams import Stream, check_stream, gives_own_memory, is_stream, name_of
+from .streams import Stream, check_stream, is_stream, name_of
 
 if TYPE_CHECKING:
     from .model import Entry, Model
@@ -104,8 +104,8 @@ class Plan:
 
     def _streamed(self, x: Any, y: Any, sample_weight: Any, weights: Optional[ClassWeights], steps: Optional[int], shuffle: bool) -> Epochs:
         check_stream(x, steps, y=y, sample_weight=sample_weight)
-        model, step, copy = self._model, self._step, not gives_own_memory(x)
-        return Epochs(Stream(x, lambda item: batch_of(model, step, item, copy=copy, class_weights=weights), _order_of(self._model) if shuffle else None), steps)
+        model, step = self._model, self._step
+        return Epochs(Stream(x, lambda item, copy: batch_of(model, step, item, copy=copy, class_weights=weights), _order_of(model) if shuffle else None), steps)
 
     def _rows(self, x: Any, y: Any, sample_weight: Any, weights: Optional[ClassWeights], batch_size: Optional[int], steps: Optional[int],
               shuffle: bool) -> tuple[Epochs, int]:  # fmt: skip

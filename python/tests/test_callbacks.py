@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Callbacks of mpc.callbacks, and what callbacks see of the model. Needs MPC_BIN and NumPy."""
 
+import contextlib
 import io
+import json
 import pathlib
 import tempfile
 import unittest
@@ -88,6 +90,28 @@ class Order(Case):
         model.predict(self.x, 16, callbacks=[stop])
         self.assertEqual(stop.count, 2)
 
+    def test_older_names(self):
+        """Keras calls on_batch_begin and on_batch_end where a callback has these, and reads metrics for them."""
+        seen = []
+
+        class Older(mpc.Callback):
+            def on_batch_begin(self, batch, logs=None):
+                seen.append(batch)
+
+            def on_batch_end(self, batch, logs=None):
+                seen.append((batch, *sorted(logs)))
+
+        self.fit(self.load(), Older(), batch_size=48)
+        self.assertEqual(seen, [0, (0, "accuracy", "loss"), 1, (1, "accuracy", "loss")])
+
+    def test_functions(self):
+        seen = []
+        hook = callbacks.LambdaCallback(None, lambda epoch, logs: seen.append(epoch), on_test_end=lambda logs: seen.append("test"), on_train_end=None)
+        self.fit(self.load(), hook, epochs=2, validation_split=0.5)
+        self.assertEqual(seen, ["test", 0, "test", 1])
+        with self.assertRaisesRegex(TypeError, "no hook 'on_epoch'"):
+            callbacks.LambdaCallback(on_epoch=print)
+
     def test_progress(self):
         bar = callbacks.ForwardProgressBar(2, stream := io.StringIO())
         self.load().evaluate(self.x, self.y, 32, callbacks=[bar])
@@ -134,6 +158,33 @@ class LearningRate(Case):
             model.optimizer.loss_scale = -1.0
 
 
+class Told(Case):
+    """With verbose=1 callbacks print Keras's words."""
+
+    def told(self, *hooks, **named):
+        with contextlib.redirect_stdout(io.StringIO()) as stream:
+            self.fit(self.load(), *hooks, **named)
+        return stream.getvalue()
+
+    def test_stopping(self):
+        hook = callbacks.EarlyStopping("loss", 10, 2, 1, restore_best_weights=True)
+        self.assertEqual(self.told(hook, epochs=9), "Epoch 3: early stopping\nRestoring model weights from the end of the best epoch: 1.\n")
+        self.assertEqual(self.told(hook, epochs=2), "Restoring model weights from the end of the best epoch: 1.\n")
+        self.assertEqual(self.told(callbacks.EarlyStopping("loss", 10, 2), epochs=9), "")
+
+    def test_plateau(self):
+        hook = callbacks.ReduceLROnPlateau("loss", 0.5, 1, 1, "min", 10, 2)
+        self.assertEqual(self.told(hook, epochs=3), f"\nEpoch 2: ReduceLROnPlateau reducing learning rate to {np.float32(0.001) * 0.5}.\n")
+
+    def test_no_number(self):
+        x = np.full((4, 4), np.nan, np.float32)
+        with contextlib.redirect_stdout(io.StringIO()) as stream:
+            found = self.load().fit(x, self.y[:4], batch_size=2, epochs=3, verbose=0, callbacks=[callbacks.TerminateOnNaN()])
+        self.assertEqual((stream.getvalue(), len(found.epoch)), ("Batch 0: Invalid loss, terminating training\n", 1))
+        with self.assertRaisesRegex(mpc.FailedPreconditionError, "the loss of batch 0 is nan; expected a finite one"):
+            self.load().fit(x, self.y[:4], verbose=0, callbacks=[callbacks.TerminateOnNaN(raise_error=True)])
+
+
 class Saving(Case):
     def test_checkpoints(self):
         path = str(self.folder / "kept" / "at-{epoch}-{batch}.weights.h5")
@@ -174,6 +225,30 @@ class Saving(Case):
         self.assertFalse(folder.exists())
         self.assertEqual(len(self.fit(model, epochs=2)["loss"]), 2)  # and the next call begins at its beginning
 
+    def test_two_states_are_kept(self):
+        class Fails(mpc.Callback):
+            def on_epoch_begin(self, epoch, logs=None):
+                if epoch == 3:
+                    raise KeyboardInterrupt
+
+        expected = self.fit(self.load(), epochs=5)["loss"]
+        folder = self.folder / "double"
+        named = folder / "training_metadata.json"
+        with self.assertRaises(KeyboardInterrupt):
+            self.fit(self.load(), callbacks.BackupAndRestore(folder, double_checkpoint=True), Fails(), epochs=5)
+        states = json.loads(named.read_text())["states"]
+        self.assertEqual(([state["epoch"] for state in states], len(list(folder.iterdir()))), ([3, 2], 3))
+        last = folder / states[0]["state"]
+        last.write_bytes(last.read_bytes()[:-1])
+        with self.assertWarnsRegex(UserWarning, "goes on from the state before that one"):
+            found = self.fit(self.load(), callbacks.BackupAndRestore(folder, double_checkpoint=True), epochs=5)["loss"]
+        self.assertEqual(found, expected[2:])
+        for text in ("", "[]", '{"states": [{"epoch": "a", "state": "b"}]}', '{"states": [1]}'):
+            folder.mkdir(exist_ok=True)
+            named.write_text(text)
+            with self.assertRaisesRegex(mpc.DataLossError, "training_metadata.json: does not name epochs .*; remove the folder"):
+                self.fit(self.load(), callbacks.BackupAndRestore(folder))
+
     def test_averages(self):
         model = mpc.compile(BLOBS, output=self.folder / "averaged.mpc", **{**TRAINING, "optimizer": AVERAGING})
         seen = []
@@ -207,6 +282,8 @@ class Saving(Case):
         for tag in (b"epoch_loss", b"epoch_accuracy", b"epoch_learning_rate"):
             self.assertEqual(content.count(tag), 2)
         self.assertEqual(b"".join(path.read_bytes() for path in (folder / "validation").iterdir()).count(b"epoch_loss"), 2)
+        with self.assertRaisesRegex(mpc.InvalidArgumentError, "histogram_freq is 1; .*keras.callbacks.TensorBoard"):
+            callbacks.TensorBoard(folder, 1)
         (self.folder / "file").write_text("")
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")

@@ -86,6 +86,9 @@ class Description(Case):
         self.assertEqual((layer.output_shape, layer.count_params(), layer.weights), ((None, 32), 1056, [model["dense_2/kernel"], model["dense_2/bias"]]))
         self.assertEqual([weight.shape for weight in layer.get_weights()], [(32, 32), (32,)])
         self.assertIs(model.get_layer(index=1), layer)
+        self.assertEqual((layer.kernel, layer.bias, layer.trainable), (*layer.weights, True))
+        self.assertEqual([hasattr(layer, name) for name in ("gamma", "__array__")], [False, False])
+        self.assertEqual(copy.copy(layer).name, "dense_2")
         with self.assertRaisesRegex(mpc.NotFoundError, "no layer 'dense'; the model has: dense_1"):
             model.get_layer("dense")
 

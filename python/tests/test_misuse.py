@@ -98,6 +98,30 @@ class Misuse(unittest.TestCase):
         self.fit(callbacks=history)
         self.assertEqual(set(history.history), set(before))
 
+    def test_what_is_no_data(self):
+        """The type is named first, not the targets that are missing beside it."""
+        def batches():
+            yield self.x, self.y
+
+        self.refused("input 'x': is a function; .*call it", self.model.fit, batches)
+        self.refused("input 'x': is a str; expected an array with rows of shape", self.model.fit, "data.csv")
+        self.refused("input 'x': is a NoneType; expected an array", self.model.fit)
+        self.refused("input 'x': is a scalar", self.model.fit, 3.0)
+        self.refused("y is missing; expected 1 targets: 'predictions'", self.model.fit, self.x)
+
+    def test_classes(self):
+        """Numbers of classes where the loss takes one-hot ones, and the other way round."""
+        one_hot = np.eye(3, dtype=np.float32)[self.y]
+        self.refused(r"rows of shape \(3,\); expected \(\); where it is one-hot, pass .argmax\(axis=-1\), or", self.model.fit, self.x, one_hot)
+        other = mpc.compile(BLOBS, loss="categorical_crossentropy", optimizer="sgd", output=self.own_folder() / "other.mpc")
+        self.refused(r"rows of shape \(\); expected \(3,\); where it is numbers of classes, pass keras.utils.to_categorical\(y, 3\)", other.fit, self.x, self.y)
+        other.fit(self.x, one_hot, verbose=0)
+        self.refused(r"rows of shape \(2,\); expected \(3,\)$", other.fit, self.x, one_hot[:, :2])
+
+    def test_compiling_as_keras_does(self):
+        with self.assertRaisesRegex(mpc.FailedPreconditionError, "use mpc.compile"):
+            self.model.compile("adam", loss="mse")
+
     def test_class_weights_of_sequences(self):
         """Keras would take the largest of each row for its class, or fail."""
         tensor = [{"args": [{"class_name": "__keras_tensor__", "config": {"keras_history": ["x", 0, 0]}}], "kwargs": {}}]

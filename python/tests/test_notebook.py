@@ -2,7 +2,10 @@
 """What a Keras user types, run twice: with Keras, and with `model = mpc.compile(model)` in between. Same losses.
 Needs keras, tensorflow and torch."""
 
+import contextlib
 import csv
+import inspect
+import io
 import pathlib
 import tempfile
 import unittest
@@ -207,7 +210,50 @@ class Sources(Case):
         np.testing.assert_allclose(found, make().evaluate(self.x, self.y.astype(np.float32), verbose=0), **TOLERANCE)
 
 
+class Losses(Case):
+    def test_no_targets(self):
+        """A model whose layers bring the loss trains on inputs alone: arrays, and batches of nothing else."""
+
+        def regularized():
+            keras.utils.set_random_seed(3)
+            inputs = keras.Input((16,), name="x")
+            hidden = keras.layers.ActivityRegularization(l2=0.1)(keras.layers.Dense(3)(inputs))
+            model = keras.Model(inputs, keras.layers.Dense(2, activity_regularizer="l1")(hidden))
+            model.compile("adam")
+            return model
+
+        results = []
+        for model in (regularized(), mpc.compile(regularized())):
+            found = model.fit(self.x, epochs=2, shuffle=False, verbose=0).history
+            more = model.fit(tf.data.Dataset.from_tensor_slices(self.x).batch(40), epochs=2, verbose=0).history
+            results.append((found, more, model.evaluate(self.x, verbose=0, return_dict=True)))
+        for ours, theirs in zip(results[1], results[0]):
+            self.same(ours, theirs)
+
+
 class Callbacks(Case):
+    def test_signatures(self):
+        """The native ones take what Keras's take, by position and by name."""
+        compared = 0
+        for name in mpc.callbacks.__all__:
+            if name not in ("ProgressBar", "ForwardProgressBar"):
+                ours, theirs = [[(each.name, each.default) for each in inspect.signature(getattr(where, name)).parameters.values() if each.kind != each.VAR_KEYWORD]
+                                for where in (mpc.callbacks, keras.callbacks)]  # fmt: skip
+                self.assertEqual(ours, theirs, name)
+                compared += 1
+        self.assertGreaterEqual(compared, 12)
+
+    def test_words(self):
+        """With verbose=1 they print the same as those of Keras."""
+        told = []
+        for where, model in ((mpc.callbacks, mpc.compile(make())), (keras.callbacks, make())):
+            hooks = [where.EarlyStopping("loss", 10, 2, 1, restore_best_weights=True), where.ReduceLROnPlateau("loss", 0.5, 1, 1, "min", 10)]
+            with contextlib.redirect_stdout(io.StringIO()) as stream:
+                self.fit(model, *hooks, epochs=9)
+            told.append(stream.getvalue())
+        self.assertEqual(*told)
+        self.assertIn("early stopping", told[0])
+
     def fit(self, model, *hooks, **named):
         return model.fit(self.x, self.y, **{"batch_size": 40, "shuffle": False, "verbose": 0, "callbacks": list(hooks), **named}).history
 

@@ -98,15 +98,17 @@ class Training(Case):
     def test_generators_that_fill_one_array(self):
         """A batch is not what it was when the next one has been made."""
 
-        def refill():
+        def refill(seconds):
             x, y = np.empty((16, 4), np.float32), np.empty(16, np.int32)
             while True:
                 for begin in range(0, 96, 16):
+                    time.sleep(seconds)
                     x[:], y[:] = self.x[begin : begin + 16], self.y[begin : begin + 16]
                     yield x, y
 
         expected = self.history(self.x[:96], self.y[:96], batch_size=16, epochs=2, shuffle=False)
-        self.assertEqual(self.history(refill(), epochs=2, steps_per_epoch=6), expected)
+        for seconds in (0, 0.002):
+            self.assertEqual(self.history(refill(seconds), epochs=2, steps_per_epoch=6), expected)
 
     def test_datasets_by_number(self):
         for workers in (1, 3):
@@ -177,32 +179,62 @@ class Training(Case):
 
         taken = []
 
-        def endless():
+        def endless(seconds):
             for number in range(10**6):
                 taken.append(number)
+                time.sleep(seconds)
                 yield self.x[:16], self.y[:16]
 
-        self.history(endless(), steps_per_epoch=1000, callbacks=[Stop()])
-        count = len(taken)
-        time.sleep(0.3)
-        self.assertEqual(len(taken), count)
-        self.assertLess(count, 12)
+        for seconds in (0, 0.02):
+            taken.clear()
+            self.history(endless(seconds), steps_per_epoch=1000, callbacks=[Stop()])
+            count = len(taken)
+            time.sleep(0.3)
+            self.assertEqual(len(taken), count)
+            self.assertLess(count, 12)
         self.assertNotIn("mpc-prefetch", [thread.name for thread in threading.enumerate()])
 
     def test_what_is_made_meanwhile(self):
-        """The next batch is made while the model runs, on another thread."""
-        names = set()
+        """The next batch is made while the model runs, on another thread, where making it takes long; that is known from the
+        fourth batch on, and in the passes to come."""
+        names = []
 
-        def slow():
+        def made_by(seconds):
             for _ in range(6):
-                names.add(threading.current_thread().name)
+                names.append(threading.current_thread().name)
+                time.sleep(seconds)
                 yield self.x, self.y
 
-        self.history(slow())
-        self.assertEqual(names, {"mpc-prefetch"})
+        class Passes:
+            def __iter__(self):
+                return made_by(0.02)
+
+        self.history(Passes(), epochs=2)
+        self.assertEqual(names, ["MainThread"] * 3 + ["mpc-prefetch"] * 9)
+
+    def test_pace(self):
+        """Batches that take 0.5 ms, or 3 % of a step, are made where they are asked for."""
+        for making, running, expected in ((0.0004, 0.0001, False), (0.0006, 0.0001, True), (0.002, 0.1, False), (0.004, 0.1, True)):
+            pace = mpc.prefetch.Pace()
+            pace.made(9.0, 0.0)  # what is made once
+            self.assertFalse(pace.is_slow)
+            for _ in range(20):
+                pace.made(making, running)
+            self.assertEqual(pace.is_slow, expected, (making, running))
+        pace = mpc.prefetch.Pace()
+        for number in range(1000):
+            pace.made(0.0001 if number % 20 else 0.5, 0.01)
+            self.assertFalse(pace.is_slow)  # one that took long among others
+        for _ in range(4):
+            pace.made(0.01, 0.01)
+        self.assertTrue(pace.is_slow)  # a source that becomes slow is noticed soon
 
     def test_memory(self):
-        """Of many batches few are there at a time."""
+        """Of many batches few are there at a time, on whichever thread they are made."""
+        for seconds in (0, 0.003):
+            self.few_are_alive(seconds)
+
+    def few_are_alive(self, seconds):
         alive, most = [0], [0]
 
         class Rows(np.ndarray):
@@ -213,6 +245,7 @@ class Training(Case):
             for _ in range(50):
                 alive[0] += 1
                 most[0] = max(most[0], alive[0])
+                time.sleep(seconds)
                 yield np.empty((64, 4), np.float32).view(Rows), self.y[:64]
 
         self.history(large())

@@ -4,6 +4,7 @@
 
 #include "runtime/data/input_file.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
@@ -112,6 +113,23 @@ struct TextColumn {
   }
 };
 
+/// Whether a header is a row of data: numbers alone. Numbers that count up are names: pandas writes
+/// 0, 1, 2, … for columns without one, and years are names, too.
+bool isRowOfNumbers(const std::vector<std::string> &names) {
+  TextColumn row;
+  for (const std::string &name : names)
+    if (!row.add(name))
+      return false;
+  if (row.real)
+    return true;
+  if (row.integers.size() == 1)
+    return row.integers[0] != 0;
+  for (size_t i = 1; i < row.integers.size(); ++i)
+    if (row.integers[i - 1] == INT64_MAX || row.integers[i] != row.integers[i - 1] + 1)
+      return true;
+  return false;
+}
+
 } // namespace
 
 Result<CsvTable> parseCsv(const std::string &text, const std::string &place) {
@@ -130,6 +148,15 @@ Result<CsvTable> parseCsv(const std::string &text, const std::string &place) {
     if (table.names.size() > maximumColumns)
       return Failure(place + ":1: has more than " + std::to_string(maximumColumns) + " columns");
   }
+  if (isRowOfNumbers(table.names))
+    return Failure(
+        place + ":1: holds numbers alone, as a row of data does; expected a header line with the "
+                "columns' names; put one in front, such as x0,x1,…");
+  if (auto unnamed = std::find(table.names.begin(), table.names.end(), "");
+      unnamed != table.names.end())
+    return Failure(place + ":1: column " + std::to_string(unnamed - table.names.begin() + 1) +
+                   " has no name; expected one for each; pandas writes its index so, which "
+                   "to_csv(index=False) leaves out");
   std::set<std::string> seen;
   for (const std::string &name : table.names)
     if (!seen.insert(name).second)

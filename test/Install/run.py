@@ -228,13 +228,6 @@ install(FILES $<TARGET_FILE:m3_blobs::m3_blobs> $<TARGET_FILE_DIR:m3_blobs::m3_b
             missing = [option for option in options if f"\\fB{option}\\fR" not in text]
             if missing:
                 raise Failure(f"{tool}.1 lacks {missing}")
-        script = (f"source '{share}/bash-completion/completions/mpcc'; COMP_WORDS=(mpcc --mode = tr); COMP_CWORD=3; _mpcc; "
-                  f"echo ${{COMPREPLY[@]}}; source '{share}/bash-completion/completions/mpc-run'; "
-                  "COMP_WORDS=(mpc-run train --val); COMP_CWORD=2; _mpc_run; echo ${COMPREPLY[@]}; "
-                  "COMP_WORDS=(mpcc --policy = mi); COMP_CWORD=3; _mpcc; echo ${COMPREPLY[@]}; "
-                  "COMP_WORDS=(mpc-run predict --device c); COMP_CWORD=3; _mpc_run; echo ${COMPREPLY[@]}")  # fmt: skip
-        if run("bash", "-c", script) != "train\n--validation-data --validation-split\nmixed_bfloat16 mixed_float16\ncpu cuda:0\n":
-            raise Failure("bash completes " + run("bash", "-c", script))
 
     def test_pkg_config(self):
         folder = os.path.join(self.work, "beforehand")

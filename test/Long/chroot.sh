@@ -15,10 +15,11 @@ bare_root() {
   root="${MPC_BARE_FOLDER:-$(mktemp -d)}"
   [ -z "${MPC_BARE_FOLDER:-}" ] || root="$root/$suite"
   mkdir -p "$root"
+  bare_mounts=("$root/proc")
   trap bare_cleanup EXIT
   include=$(IFS=,; echo "${*:2}")
   if [ ! -e "$root/bare-root-is-whole" ]; then
-    cache=${MPC_BARE_CACHE-${XDG_CACHE_HOME:-$HOME/.cache}/mpc/bare}
+    cache=$(bare_cache)
     made=$cache/$suite-$(echo "$include" | sha256sum | head -c 12).tar.gz
     if [ -n "$cache" ] && [ -n "$(find "$made" -mtime -7 2>/dev/null)" ]; then
       tar -C "$root" -xzf "$made"
@@ -65,9 +66,29 @@ bare_fetch() {
   exit 1
 }
 
+bare_cache() { echo "${MPC_BARE_CACHE-${XDG_CACHE_HOME:-$HOME/.cache}/mpc/bare}"; }
+
+bare_home=/root # of the user there
+
+# bare_keep FOLDER PLACE: what is written at PLACE of the home there is kept in FOLDER, beside the roots if it is
+# relative, for the next run.
+bare_keep() {
+  local folder=$1 place=$root$bare_home/$2
+  if [ "${folder#/}" = "$folder" ]; then
+    [ -n "$(bare_cache)" ] || return 0
+    folder=$(bare_cache)/$folder
+  fi
+  mkdir -p "$folder" "$place"
+  mount --bind "$folder" "$place"
+  bare_mounts+=("$place")
+}
+
 # shellcheck disable=SC2317 # called by the trap
 bare_cleanup() {
-  umount "$root/proc" 2>/dev/null || true
+  local place
+  for place in "${bare_mounts[@]}"; do
+    umount "$place" 2>/dev/null || true
+  done
   if [ -z "${MPC_BARE_FOLDER:-}" ] && ! grep -q " $root/" /proc/mounts; then
     rm -rf --one-file-system "$root"
   fi
@@ -75,5 +96,5 @@ bare_cleanup() {
 
 # in_root COMMAND...: there, with nothing of this process's environment.
 in_root() {
-  env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 chroot "$root" "$@" </dev/null
+  env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME="$bare_home" LC_ALL=C.UTF-8 chroot "$root" "$@" </dev/null
 }

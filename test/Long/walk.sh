@@ -22,8 +22,8 @@ if [ -z "${MPC_DEBS:-}" ]; then
   (cd "$build" && cpack -B "$packages" >/dev/null)
 fi
 
-# The pages take a compiler, CMake and NumPy for granted. Git and the fixtures are the test's own.
-bare_root bookworm ca-certificates build-essential cmake pkg-config python3-numpy curl unzip git
+# The pages take a compiler, CMake and NumPy for granted. Git, protoc and the fixtures are the test's own.
+bare_root bookworm ca-certificates build-essential cmake pkg-config python3-numpy curl unzip git protobuf-compiler
 for absent in mpcc mpc-run clang lld ld.lld-22; do
   ! in_root sh -c "command -v $absent" >/dev/null || { echo "FAIL  $absent is there"; exit 1; }
 done

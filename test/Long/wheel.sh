@@ -50,6 +50,7 @@ END
 check_on() {
   local suite=$1
   bare_root "$suite" python3-venv ca-certificates
+  bare_keep pip .cache/pip
   for absent in gcc cc clang ld ld.lld mpcc; do
     ! in_root sh -c "command -v $absent" >/dev/null || failed "$suite: $absent is there"
   done

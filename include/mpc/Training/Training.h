@@ -19,7 +19,8 @@ struct CompileConfig {
   llvm::json::Value metrics = nullptr;
   llvm::json::Value weightedMetrics = nullptr;
   TrainingRules rules; ///< those of the file
-  /// model.add_loss gave the model a loss, so that it trains without another.
+  /// Layers bring a loss (model.add_loss, activity regularizers), so that the model trains without
+  /// another.
   bool hasOwnLoss = false;
   /// Nobody asked for training: a loss of the file that Keras cannot train with is left out with a
   /// warning, and the model predicts.
@@ -34,6 +35,9 @@ struct CompileConfig {
     return value.kind() == llvm::json::Value::Null;
   }
 };
+
+/// Whether layers of @forward bring a loss of their own.
+bool hasLossTerms(mlir::ModuleOp module);
 
 /// Takes what mpc does not know out of the parts that no option gives: metrics, and the loss or the
 /// optimizer, without which there is no training. Returns what was left out, for warnings.

@@ -7,6 +7,7 @@ import weakref
 from typing import Any, Callable, Optional
 
 Logs = dict[str, Any]
+Hook = Optional[Callable[..., None]]
 
 
 def _default(hook: Callable[..., None]) -> Callable[..., None]:
@@ -37,9 +38,17 @@ class Callback:
     @_default
     def on_epoch_end(self, epoch: int, logs: Optional[Logs] = None) -> None: ...
     @_default
-    def on_train_batch_begin(self, batch: int, logs: Optional[Logs] = None) -> None: ...
+    def on_batch_begin(self, batch: int, logs: Optional[Logs] = None) -> None: ...
     @_default
-    def on_train_batch_end(self, batch: int, logs: Optional[Logs] = None) -> None: ...
+    def on_batch_end(self, batch: int, logs: Optional[Logs] = None) -> None: ...
+    @_default
+    def on_train_batch_begin(self, batch: int, logs: Optional[Logs] = None) -> None:
+        self.on_batch_begin(batch, logs)  # the older name, as in Keras
+
+    @_default
+    def on_train_batch_end(self, batch: int, logs: Optional[Logs] = None) -> None:
+        self.on_batch_end(batch, logs)
+
     @_default
     def on_test_begin(self, logs: Optional[Logs] = None) -> None: ...
     @_default
@@ -78,9 +87,13 @@ class History(Callback):
 class LambdaCallback(Callback):
     """Functions as hooks: `LambdaCallback(on_epoch_end=lambda epoch, logs: ...)`."""
 
-    def __init__(self, **hooks: Callable[..., None]) -> None:
+    def __init__(self, on_epoch_begin: Hook = None, on_epoch_end: Hook = None, on_train_begin: Hook = None, on_train_end: Hook = None,
+                 on_train_batch_begin: Hook = None, on_train_batch_end: Hook = None, **hooks: Hook) -> None:  # fmt: skip
         super().__init__()
-        for name, hook in hooks.items():
+        named = {"on_epoch_begin": on_epoch_begin, "on_epoch_end": on_epoch_end, "on_train_begin": on_train_begin, "on_train_end": on_train_end,
+                 "on_train_batch_begin": on_train_batch_begin, "on_train_batch_end": on_train_batch_end, **hooks}  # fmt: skip
+        for name, hook in named.items():
             if not name.startswith("on_") or not hasattr(Callback, name):
                 raise TypeError(f"no hook {name!r}")
-            setattr(self, name, hook)
+            if hook is not None:
+                setattr(self, name, hook)

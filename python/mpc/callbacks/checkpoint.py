@@ -9,7 +9,7 @@ import shutil
 import warnings
 from typing import Any, Optional, Union
 
-from ..errors import InvalidArgumentError
+from ..errors import DataLossError, Error, InvalidArgumentError
 from .callback import Callback, Logs
 from .monitor import better
 
@@ -78,27 +78,46 @@ class ModelCheckpoint(Callback):
 
 class BackupAndRestore(Callback):
     """Goes on where an interrupted `fit` stopped: variables, optimizer, loss scale, random states and the number of the epoch
-    lie in `backup_dir` until training has ended."""
+    lie in `backup_dir` until training has ended. `double_checkpoint` keeps the state before that one, too, and goes on from it
+    where the last one cannot be read."""
 
-    def __init__(self, backup_dir: Any, save_freq: Union[str, int] = "epoch", delete_checkpoint: bool = True) -> None:
+    def __init__(self, backup_dir: Any, save_freq: Union[str, int] = "epoch", double_checkpoint: bool = False, delete_checkpoint: bool = True) -> None:
         super().__init__()
         if not backup_dir:
             raise InvalidArgumentError("BackupAndRestore: backup_dir is empty; expected a folder of its own")
         self.backup_dir, self.save_freq, self.delete_checkpoint = os.fspath(backup_dir), save_freq, delete_checkpoint
+        self.double_checkpoint = double_checkpoint
         self._is_due, self._epoch = EveryBatches("BackupAndRestore", save_freq), 0
+        self._kept: list[dict[str, Any]] = []  # the last states, the newest first
 
     def _path(self, name: str) -> str:
         return os.path.join(self.backup_dir, name)
 
     def on_train_begin(self, logs: Optional[Logs] = None) -> None:
+        self._kept = self._read()
+        while self._kept:
+            try:
+                self.model.load(self._path(self._kept[0]["state"]))
+            except Error as problem:
+                if len(self._kept) == 1:
+                    raise
+                warnings.warn(f"BackupAndRestore: {problem}; training goes on from the state before that one", stacklevel=2)
+                self._kept = self._kept[1:]
+            else:
+                self._epoch = self.model._initial_epoch = self._kept[0]["epoch"]
+                return
+
+    def _read(self) -> list[dict[str, Any]]:
+        """The states, the newest first: the file with the epoch's number names that with the variables, so that both are of one moment."""
+        path = self._path("training_metadata.json")
         try:
-            with open(self._path("training_metadata.json"), encoding="utf-8") as file:
-                state = json.load(file)
+            with open(path, encoding="utf-8") as file:
+                return [{"epoch": int(state["epoch"]), "state": os.path.basename(state["state"])} for state in json.load(file)["states"]]
         except FileNotFoundError:
-            return
-        # The file with the number names that with the variables: both are of one moment.
-        self.model.load(self._path(os.path.basename(state["state"])))
-        self._epoch = self.model._initial_epoch = int(state["epoch"])
+            return []
+        except (ValueError, TypeError, KeyError) as problem:
+            raise DataLossError(f"{path}: does not name epochs and their states ({problem!r}); expected what BackupAndRestore wrote; remove the folder "
+                                "to train from the beginning") from problem  # fmt: skip
 
     def on_train_batch_end(self, batch: int, logs: Optional[Logs] = None) -> None:
         if self._is_due():
@@ -118,16 +137,18 @@ class BackupAndRestore(Callback):
         if not self._is_writer():
             return
         os.makedirs(self.backup_dir, exist_ok=True)
-        before = set(os.listdir(self.backup_dir))
-        name = "state-1.safetensors" if "state-0.safetensors" in before else "state-0.safetensors"
+        held = self._kept[: 2 if self.double_checkpoint else 1]
+        names = [f"state-{number}.safetensors" for number in range(3)]
+        name = next(name for name in names if all(name != state["state"] for state in held))
         self.model.save(self._path(name))
+        self._kept = [{"epoch": self._epoch, "state": name}, *held[: 1 if self.double_checkpoint else 0]]
         written = self._path("training_metadata.json.new")
         with open(written, "w", encoding="utf-8") as file:
-            json.dump({"epoch": self._epoch, "state": name}, file)
+            json.dump({"states": self._kept}, file)
             file.flush()
             os.fsync(file.fileno())
         os.replace(written, self._path("training_metadata.json"))
-        for old in before & {"state-0.safetensors", "state-1.safetensors"} - {name}:
+        for old in set(names) & set(os.listdir(self.backup_dir)) - {state["state"] for state in self._kept}:
             os.remove(self._path(old))
 
     def on_train_end(self, logs: Optional[Logs] = None) -> None:

@@ -39,14 +39,14 @@ class LearningRateScheduler(Callback):
 
 
 class ReduceLROnPlateau(Callback):
-    """Multiplies the learning rate by `factor` when `monitor` has not improved for `patience` epochs."""
+    """Multiplies the learning rate by `factor` when `monitor` has not improved for `patience` epochs; `verbose=1` tells."""
 
-    def __init__(self, monitor: str = "val_loss", factor: float = 0.1, patience: int = 10, min_delta: float = 1e-4,
-                 cooldown: int = 0, min_lr: float = 0.0, mode: str = "auto") -> None:  # fmt: skip
+    def __init__(self, monitor: str = "val_loss", factor: float = 0.1, patience: int = 10, verbose: int = 0, mode: str = "auto",
+                 min_delta: float = 1e-4, cooldown: int = 0, min_lr: float = 0.0) -> None:  # fmt: skip
         super().__init__()
         if factor >= 1.0:
             raise InvalidArgumentError(f"ReduceLROnPlateau: factor is {factor}; expected less than 1")
-        self.monitor, self.factor, self.patience, self.min_delta = monitor, factor, patience, abs(min_delta)
+        self.monitor, self.factor, self.patience, self.min_delta, self.verbose = monitor, factor, patience, abs(min_delta), verbose
         self.cooldown, self.min_lr, self._better = cooldown, min_lr, better(monitor, mode)
         self.on_train_begin()
 
@@ -68,7 +68,9 @@ class ReduceLROnPlateau(Callback):
             self.wait += 1
             rate = self.model.learning_rate
             if self.wait >= self.patience and rate > self.min_lr:
-                self.model.learning_rate = max(rate * self.factor, self.min_lr)
+                self.model.learning_rate = lowered = max(rate * self.factor, self.min_lr)
+                if self.verbose > 0:
+                    print(f"\nEpoch {epoch + 1}: ReduceLROnPlateau reducing learning rate to {lowered}.")
                 self.cooling, self.wait = self.cooldown, 0
 
 

@@ -6,9 +6,10 @@ from __future__ import annotations
 import csv
 import os
 import warnings
-from typing import IO, Any, Optional
+from typing import IO, Any, Optional, Union
 
 from .._runtime import TensorBoardLog, for_cell
+from ..errors import InvalidArgumentError
 from .callback import Callback, Logs
 
 
@@ -40,10 +41,19 @@ class CSVLogger(Callback):
 
 class TensorBoard(Callback):
     """Event files in `log_dir`/train and `log_dir`/validation with the scalars of Keras's callback: epoch_loss, epoch_<metric>,
-    and epoch_learning_rate. What else that one can write (graphs, histograms, profiles) it alone does."""
+    and epoch_learning_rate. What else that one can write (histograms, images, profiles, scalars of batches) it alone does."""
 
-    def __init__(self, log_dir: Any = "logs") -> None:
+    def __init__(self, log_dir: Any = "logs", histogram_freq: int = 0, write_graph: bool = True, write_images: bool = False,
+                 write_steps_per_second: bool = False, update_freq: Union[str, int] = "epoch", profile_batch: Any = 0, embeddings_freq: int = 0,
+                 embeddings_metadata: Any = None) -> None:  # fmt: skip
         super().__init__()
+        asked = {"histogram_freq": histogram_freq, "write_images": write_images, "write_steps_per_second": write_steps_per_second,
+                 "update_freq": None if update_freq == "epoch" else update_freq, "profile_batch": profile_batch, "embeddings_freq": embeddings_freq,
+                 "embeddings_metadata": embeddings_metadata}  # fmt: skip
+        for name, value in asked.items():
+            if value:
+                raise InvalidArgumentError(f"TensorBoard: {name} is {value!r}; this one writes the scalars of epochs alone; expected no {name}, "
+                                           "or keras.callbacks.TensorBoard, which works here, too")  # fmt: skip
         self.log_dir = os.fspath(log_dir)
         self._log: Optional[TensorBoardLog] = None
 

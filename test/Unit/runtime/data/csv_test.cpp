@@ -50,6 +50,22 @@ TEST(Csv, LaterRealsTurnTheColumn) {
   EXPECT_TRUE(std::isinf(table->columns[0].as<double>()[4]));
 }
 
+TEST(Csv, RowsOfDataAreNoHeader) {
+  for (const char *text :
+       {"0.5,1\n1,2\n", "1,1\n2,2\n", "3,1\n2,2\n", "7\n8\n", "1e3\n2\n", "nan,inf\n1,2\n",
+        "-1,-2\n1,2\n", " 2 , 5\n1,2\n", "9223372036854775807,-9223372036854775808\n1,2\n"}) {
+    Result<CsvTable> table = parseCsv(text, "p");
+    ASSERT_FALSE(table) << text;
+    EXPECT_EQ(table.failure().messages[0],
+              "p:1: holds numbers alone, as a row of data does; expected a header line with the "
+              "columns' names; put one "
+              "in front, such as x0,x1,…");
+  }
+  // Columns without a name as pandas calls them, years, and names among numbers.
+  for (const char *text : {"0,1,2\n1,2,3\n", "0\n1\n", "2019,2020\n1,2\n", "a,1\n1,2\n"})
+    EXPECT_TRUE(parseCsv(text, "p")) << text;
+}
+
 TEST(Csv, FaultsNameTheLine) {
   auto first = [](const char *text) {
     Result<CsvTable> table = parseCsv(text, "p");
@@ -57,6 +73,9 @@ TEST(Csv, FaultsNameTheLine) {
   };
   EXPECT_EQ(first(""), "p: is empty; expected a header line with the columns' names");
   EXPECT_EQ(first("a,a\n1,2\n"), "p:1: has two columns named 'a'; expected one per name");
+  EXPECT_EQ(first(",0,1\n0,1,2\n"), "p:1: column 1 has no name; expected one for each; pandas "
+                                    "writes its index so, which to_csv(index=False) leaves out");
+  EXPECT_EQ(first("a,b, \n1,2,3\n").substr(0, 24), "p:1: column 3 has no nam");
   EXPECT_EQ(first("a,b\n1,2\n\n3\n"), "p:4: has 1 cells; expected 2 as in the header");
   EXPECT_EQ(first("a\n\"1\n"), "p:2: has a quote that is not closed");
   EXPECT_EQ(first("a,b\n1,\"2\" \n1,\"2\"3\n"), "p:3: has text after a closed quote");
