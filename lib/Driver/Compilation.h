@@ -45,6 +45,7 @@ private:
   ExitCode load();
   ExitCode loadKeras(llvm::MemoryBufferRef buffer);
   friend ExitCode loadOnnx(Compilation &compilation);
+  friend class ShapeEntries;
   friend ExitCode describeLayers(const CompileOptions &options, ModelLayers &model);
   friend ExitCode proveModel(const CompileOptions &options, const InputRanges &inputs,
                              std::vector<LayerProof> &proofs);

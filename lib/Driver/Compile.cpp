@@ -5,6 +5,7 @@
 #include "lib/Driver/Compilation.h"
 #include "lib/Driver/ModelName.h"
 #include "lib/Driver/OptimizerState.h"
+#include "lib/Driver/ShapeEntries.h"
 #include "lib/Driver/UnknownInput.h"
 #include "lib/Driver/WeightsBeside.h"
 #include "mlir/IR/AsmState.h"
@@ -20,7 +21,6 @@
 #include "mpc/Support/Sha256.h"
 #include "mpc/Transforms/Passes.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
@@ -220,7 +220,7 @@ ExitCode Compilation::specializeBatch() {
 
 /// Adds @loss and the optimizer unless the IR already has them or only inference is wanted.
 ExitCode Compilation::prepareTraining(const llvm::json::Object &fileConfig) {
-  if (options.mode == Mode::Infer || module->lookupSymbol("loss"))
+  if (ShapeEntries(*this).onlyPredicts(fileConfig) || module->lookupSymbol("loss"))
     return kExitDone;
   auto config = mergeCompileConfig(fileConfig, options);
   if (!config) {
@@ -254,43 +254,6 @@ ExitCode Compilation::prepareTraining(const llvm::json::Object &fileConfig) {
   }
   compileConfig = *config;
   return failed(buildTraining(*module, *config)) ? kExitBadInput : kExitDone;
-}
-
-/// The manifest's entries for layers have to be noted before the layers are inlined.
-void Compilation::recordManifest() {
-  Builder builder(&context);
-  SmallVector<Attribute> layers;
-  llvm::StringSet<> seen;
-  module->walk([&](LayerOp layer) {
-    if (!layer.getPrecision() || !seen.insert(layer.getPath()).second)
-      return;
-    auto text = [&](Type type) {
-      std::string printed;
-      llvm::raw_string_ostream(printed) << type;
-      return builder.getStringAttr(printed);
-    };
-    SmallVector<NamedAttribute> row = {
-        builder.getNamedAttr("path", layer.getPathAttr()),
-        builder.getNamedAttr("class", layer.getKindAttr()),
-        builder.getNamedAttr("compute", text(layer.getPrecision()->getCompute())),
-        builder.getNamedAttr("variable", text(layer.getPrecision()->getVariable())),
-        builder.getNamedAttr("accumulate", text(layer.getPrecision()->getAccumulate())),
-        builder.getNamedAttr("rule", layer.getPrecision()->getRule()),
-    };
-    // For the table that people read: a layer of several outputs shows its first.
-    if (auto output = layer->getNumResults()
-                          ? dyn_cast<RankedTensorType>(layer->getResult(0).getType())
-                          : RankedTensorType())
-      row.push_back(
-          builder.getNamedAttr("output", builder.getDenseI64ArrayAttr(output.getShape())));
-    if (auto policy = layer->getAttrOfType<StringAttr>(MpcDialect::kQuantizedPolicyAttr))
-      row.push_back(builder.getNamedAttr("policy", policy));
-    layers.push_back(builder.getDictionaryAttr(row));
-  });
-  (*module)->setAttr(MpcDialect::kLayersAttr, builder.getArrayAttr(layers));
-  if (options.initialize)
-    (*module)->setAttr(MpcDialect::kSeedAttr,
-                       builder.getI64IntegerAttr(int64_t(*options.initialize)));
 }
 
 /// With --lint=error nothing is written of a model in which anything was found.
@@ -342,9 +305,13 @@ ExitCode Compilation::runPhases() {
     explanation.listen(context);
   if (options.compileTo)
     last = *options.compileTo;
-  for (int phase = int(first); phase <= int(std::min(last, Phase::Kernels)); ++phase)
+  for (int phase = int(first); phase <= int(std::min(last, Phase::Kernels)); ++phase) {
+    if (Phase(phase) == Phase::Scaling)
+      if (ExitCode code = ShapeEntries(*this).add(); code != kExitDone)
+        return code;
     if (ExitCode code = runPhase(Phase(phase)); code != kExitDone)
       return code;
+  }
   return refuseFindings();
 }
 
@@ -476,6 +443,8 @@ ExitCode Compilation::emit() {
 }
 
 ExitCode Compilation::run() {
+  if (ExitCode code = ShapeEntries(*this).check(); code != kExitDone)
+    return code;
   if (ExitCode code = load(); code != kExitDone)
     return code;
   // The IR of later phases has it.

@@ -38,6 +38,11 @@ DiagnosticPrinter::DiagnosticPrinter(MLIRContext &context, const CompileOptions 
       handler(&context, [this](Diagnostic &diagnostic) { return handle(diagnostic); }) {}
 
 void DiagnosticPrinter::print(DiagnosticSeverity severity, const Twine &message) {
+  if (severity != DiagnosticSeverity::Error) {
+    if (toldBefore.count(message.str()))
+      return;
+    told.insert(message.str());
+  }
   progress.erase();
   auto mode = options.color ? llvm::ColorMode::Enable : llvm::ColorMode::Disable;
   if (severity == DiagnosticSeverity::Error) {

@@ -28,6 +28,8 @@ public:
   void warning(const llvm::Twine &message);
   void note(const llvm::Twine &message);
   bool hasErrors() const { return errors > 0; }
+  /// Leaves out warnings and notes that `other` has told so far.
+  void leaveOut(const DiagnosticPrinter &other) { toldBefore = other.told; }
   /// How many lints were told, or would have been but for -q.
   unsigned getFindings() const { return findings; }
 
@@ -39,6 +41,7 @@ private:
 
   const CompileOptions &options;
   std::string last;
+  std::set<std::string> told, toldBefore; ///< warnings and notes
   ProgressLine &progress;
   unsigned errors = 0, findings = 0;
   mlir::ScopedDiagnosticHandler handler;

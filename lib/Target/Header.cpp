@@ -3,6 +3,7 @@
 #include "lib/Target/Artifacts.h"
 #include "mpc-rt/abi_version.h"
 #include "mpc-rt/executable.h"
+#include "runtime/rules/entry_names.h"
 #include "runtime/untrusted/outlets.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -104,6 +105,9 @@ void HeaderWriter::writeEntry(const FunctionEntry &entry, size_t index) {
   for (size_t i = 0; i < entry.outputs.size(); ++i)
     os << " *   outputs[" << i << "] " << describe(entry.outputs[i]) << "\n";
   std::string prefix = macro + "_" + upper(entry.name);
+  if (rules::entryWithoutShape(entry.name) != entry.name)
+    os << " * For tensors of these shapes " << name
+       << "_predict_dlpack and mpc_rt_context_run_checked of predict run it.\n";
   os << " */\n#define " << macro << "_ENTRY_" << upper(entry.name) << " " << index << "u\n"
      << "#define " << prefix << "_INPUT_COUNT " << entry.inputs.size() << "u\n"
      << "#define " << prefix << "_OUTPUT_COUNT " << entry.outputs.size() << "u\n\n";

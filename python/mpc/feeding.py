@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Mapping, Optional, Sequence
 import numpy as np
 
 from . import structure
-from .arrays import Column, by_name, fit_weights
+from .arrays import Column, by_name, fit_weights, to_array
 from .class_weights import ClassWeights
 from .errors import InvalidArgumentError
 from .plain import Plain
@@ -25,6 +25,7 @@ class Batch:
 
     inputs: list[Any]
     rows: int
+    entry: Optional["Entry"] = None  # where the library has one for each of several shapes, that of this batch
 
 
 def targets_of(model: "Model", entry: "Entry") -> list[Mapping[str, Any]]:
@@ -71,6 +72,24 @@ def columns_of(model: "Model", entry: "Entry", x: Any, y: Any = None, sample_wei
     return columns
 
 
+def entry_for(model: "Model", name: str, x: Any) -> "Entry":
+    """The entry of that name or, where the library has it for several shapes of the inputs, the one for those of `x`."""
+    entries = model._entries_of_shapes(name)
+    if len(entries) == 1:
+        return entries[0]
+    values = [to_array(value) for value in by_name(x, entries[0].inputs, model.input_names, "input")]
+
+    def wanted(entry: "Entry") -> list[tuple[int, ...]]:
+        return [tuple(tensor["shape"][1:]) for tensor in entry.inputs]
+
+    fitting = [entry for entry in entries if [value.shape[1:] for value in values] == wanted(entry)]
+    if not fitting:
+        raise InvalidArgumentError(f"the rows have the shapes {', '.join(str(tuple(value.shape[1:])) for value in values)}; the library was compiled for "
+                                   f"{' or '.join(', '.join(map(str, wanted(entry))) for entry in entries)}")  # fmt: skip
+    rows = len(values[0]) if values and values[0].ndim else None
+    return next((entry for entry in fitting if entry.fixed_batch == rows), fitting[0])
+
+
 def filled_columns(model: "Model", entry: "Entry", x: Any, y: Any, sample_weight: Any, kind: str = "x") -> list[Column]:
     columns = columns_of(model, entry, x, y, sample_weight)
     if len(columns[0]) == 0:
@@ -96,7 +115,7 @@ def whole_batch(model: "Model", entry: "Entry", x: Any, y: Any = None, sample_we
     columns = filled_columns(model, entry, x, y, sample_weight)
     rows = len(columns[0])
     batch_size_of(entry, rows, rows)
-    return Batch([(column.copied() if copy else column).slice(0, rows) for column in columns], rows)
+    return Batch([(column.copied() if copy else column).slice(0, rows) for column in columns], rows, entry)
 
 
 def parts_of(item: Any) -> tuple[Any, Any, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import tempfile
 import weakref
@@ -21,7 +22,7 @@ from .description import Description
 from .distribution import DataParallel
 from .errors import FailedPreconditionError, InvalidArgumentError
 from .evaluation import evaluate, held_data, read_metrics
-from .feeding import targets_of, whole_batch
+from .feeding import entry_for, targets_of, whole_batch
 from .hooks import Hooks, level_of
 from .plain import Plain
 from .prediction import predict
@@ -116,6 +117,11 @@ class Model(State, Description):
                                           "compile it with loss=... and optimizer=...")  # fmt: skip
         return self._entries[name]
 
+    def _entries_of_shapes(self, name: str) -> list[Entry]:
+        """The entry of that name, and those that compute the same for other shapes of the inputs."""
+        others = (entry for other, entry in self._entries.items() if re.fullmatch(re.escape(name) + r"_shape_\d+", other))
+        return [self._entry(name), *others]
+
     def _outputs(self, entry: Entry, rows: int) -> list[np.ndarray]:
         return [np.empty([rows if extent is None else extent for extent in tensor["shape"]], numpy_dtype(tensor["dtype"]))
                 for tensor in entry.outputs]  # fmt: skip
@@ -203,9 +209,9 @@ class Model(State, Description):
 
     def _on_batch(self, name: str, x: Any, y: Any, sample_weight: Any) -> list[np.ndarray]:
         """The outputs of the entry for all rows at once."""
-        entry = self._entry(name)
         if is_stream(x):
             raise InvalidArgumentError(f"x is a {name_of(x)}; expected the arrays of one batch")
+        entry = entry_for(self, name, x)
         batch = whole_batch(self, entry, x, y, sample_weight)
         outputs = self._outputs(entry, batch.rows)
         self._run(entry, batch.inputs, outputs, batch.rows)

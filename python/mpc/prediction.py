@@ -11,7 +11,7 @@ import numpy as np
 from .arrays import as_dlpack, by_name, check_steps, check_target
 from .epochs import Epochs
 from .errors import InvalidArgumentError
-from .feeding import batch_of, batch_size_of, columns_of
+from .feeding import Batch, batch_of, batch_size_of, columns_of, entry_for, parts_of
 from .hooks import Hooks
 from .rows import Rows
 from .streams import Stream, check_stream, is_stream
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
 
 def _each_batch(model: "Model", entry: "Entry", data: Epochs, hooks: Hooks, place: Any) -> None:
-    """`place` gives the outputs of a batch, which begins at a row, as arrays to write."""
+    """`place` gives the outputs of a batch that begins at a row, as arrays to write."""
     model.stop_predicting = False
     hooks.call("on_predict_begin")
     begin = 0
     with closing(data.epoch()) as batches:  # type: ignore[type-var]
         for index, batch in enumerate(batches):
             hooks.call("on_predict_batch_begin", index)
-            outputs = place(begin, batch.rows)
-            model._run(entry, batch.inputs, outputs, batch.rows)
+            outputs = place(begin, batch)
+            model._run(batch.entry or entry, batch.inputs, outputs, batch.rows)
             begin += batch.rows
             hooks.call("on_predict_batch_end", index, logs={"outputs": pack(outputs, model.output_structure)})
             if model.stop_predicting:
@@ -40,7 +40,7 @@ def _each_batch(model: "Model", entry: "Entry", data: Epochs, hooks: Hooks, plac
 
 def predict_rows(model: "Model", x: Any, batch_size: Optional[int], steps: Optional[int], out: Any, hooks: Any) -> list[Any]:
     """Written into one array for each output."""
-    entry = model._entries["predict"]
+    entry = entry_for(model, "predict", x)
     columns = columns_of(model, entry, x)
     size = batch_size_of(entry, batch_size, len(columns[0]))
     rows = len(columns[0]) if steps is None else min(len(columns[0]), steps * size)
@@ -51,7 +51,7 @@ def predict_rows(model: "Model", x: Any, batch_size: Optional[int], steps: Optio
         targets = by_name(out, entry.outputs, model.output_names, "out")
         outputs = [check_target(target, like, f"out '{name}'") for target, like, name in zip(targets, outputs, model.output_names)]
     source = Rows(columns, size)
-    _each_batch(model, entry, Epochs(source, steps), hooks(steps or source.length), lambda begin, count: [output[begin : begin + count] for output in outputs])
+    _each_batch(model, entry, Epochs(source, steps), hooks(steps or source.length), lambda begin, batch: [output[begin : begin + batch.rows] for output in outputs])
     return outputs
 
 
@@ -60,12 +60,19 @@ def predict_stream(model: "Model", x: Any, steps: Optional[int], out: Any, hooks
         raise InvalidArgumentError("out is given, but how many rows a stream of batches has is not known; expected no out")
     entry = model._entries["predict"]
     check_stream(x, steps, "steps")
-    data = Epochs(Stream(x, lambda item, copy: batch_of(model, entry, item, copy=copy, has_targets=False)), steps)
+    def read(item: Any, copy: bool) -> Batch:
+        return batch_of(model, entry_for(model, "predict", parts_of(item)[0]), item, copy=copy, has_targets=False)
+
+    data = Epochs(Stream(x, read), steps)
     parts: list[list[np.ndarray]] = []
 
-    def place(_: int, rows: int) -> list[np.ndarray]:
-        parts.append(model._outputs(entry, rows))
-        return parts[-1]
+    def place(_: int, batch: Batch) -> list[np.ndarray]:
+        outputs = model._outputs(batch.entry or entry, batch.rows)
+        if parts and [output.shape[1:] for output in outputs] != [output.shape[1:] for output in parts[0]]:
+            raise InvalidArgumentError("batches of several shapes have outputs of several shapes, which are no one array; expected batches of one shape; "
+                                       "call predict_on_batch for each")  # fmt: skip
+        parts.append(outputs)
+        return outputs
 
     _each_batch(model, entry, data, hooks(data.steps), place)
     if not parts:

@@ -72,6 +72,27 @@ class Onnx(unittest.TestCase):
         model.load(self.folder / "weights.npz")
         np.testing.assert_array_equal(model(X), before)
 
+    def test_takes_several_shapes(self):
+        path = self.folder / "lengths.onnx"
+        schema = ROOT / "lib" / "Import" / "ONNX" / "Reader" / "Onnx.proto"
+        with open(TEXT.parent / "lengths.txtpb", "rb") as text, open(path, "wb") as file:
+            subprocess.run(["protoc", f"--proto_path={ROOT}", "--encode=mpc.onnx.file.ModelProto", str(schema)], stdin=text, stdout=file, check=True)
+        model = mpc.compile(path, options=["--input-shape=x:2,3", "--input-shape=x:7,3"])
+        u = np.ones((5, 4), np.float32)
+        lengths = {steps: np.random.default_rng(steps).normal(size=(5, steps, 3)).astype(np.float32) for steps in (2, 7)}
+        for x in lengths.values():
+            alone = mpc.compile(path, options=[f"--input-shape=x:{x.shape[1]},3"])
+            # Calls of the same rows: how many there are decides how sums are taken.
+            for call in (lambda one: one([x, u]), lambda one: one.predict({"x": x, "u": u}, batch_size=2),
+                         lambda one: one.predict(iter([{"x": x[:3], "u": u[:3]}, {"x": x[3:], "u": u[3:]}]))):  # fmt: skip
+                for got, expected in zip(call(model), call(alone)):
+                    np.testing.assert_array_equal(got, expected)
+        self.assertEqual([variable.path for variable in model.weights], ["weight"])
+        with self.assertRaisesRegex(mpc.InvalidArgumentError, r"\(4, 3\), \(4,\); the library was compiled for \(2, 3\), \(4,\) or \(7, 3\), \(4,\)"):
+            model([np.ones((5, 4, 3), np.float32), u])
+        with self.assertRaisesRegex(mpc.InvalidArgumentError, "batches of one shape"):
+            model.predict(iter([{"x": x, "u": u} for x in lengths.values()]))
+
     def test_says_what_is_wrong(self):
         damaged = self.folder / "damaged.onnx"
         damaged.write_bytes(self.path.read_bytes()[:-20])

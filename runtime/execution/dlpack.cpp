@@ -7,6 +7,7 @@
 #include "runtime/base/status.h"
 #include "runtime/execution/context.h"
 #include "runtime/execution/dlpack_view.h"
+#include "runtime/execution/entries_of_shapes.h"
 
 #include <algorithm>
 #include <string>
@@ -170,7 +171,15 @@ mpc_rt_status_t mpc_rt_context_run_dlpack(mpc_rt_context_t *context, uint32_t en
   if (!info)
     return MPC_RT_INVALID_ARGUMENT;
   return guard(info->name, [&] {
-    TensorCall call(*context, *info);
+    const mpc_rt_entry_info_t &chosen =
+        entryForShapes(context->executable(), *info, [&](uint32_t input) {
+          const DLManagedTensor *given = inputs[input];
+          const bool hasShape = given && given->dl_tensor.shape && given->dl_tensor.ndim > 0;
+          return hasShape ? ShapeView{given->dl_tensor.shape,
+                                      static_cast<uint32_t>(given->dl_tensor.ndim)}
+                          : ShapeView{nullptr, 0};
+        });
+    TensorCall call(*context, chosen);
     mpc_rt_status_t status = call.take(inputs);
     status = status ? status : call.bindOutputs(outputs);
     status = status ? status : call.run();

@@ -3,6 +3,7 @@
 // One call of an entry.
 #include "runtime/base/status.h"
 #include "runtime/execution/context.h"
+#include "runtime/rules/entry_names.h"
 
 #include <algorithm>
 #include <cstring>
@@ -18,9 +19,9 @@ WeightUse weightUse(const mpc_rt_entry_info_t &entry) {
   static const char *const readers[] = {"predict",       "evaluate",   "metric_results",
                                         "trace_predict", "trace_step", "twin_predict",
                                         "twin_step"};
-  const bool reads = std::any_of(std::begin(readers), std::end(readers), [&](const char *name) {
-    return std::strcmp(entry.name, name) == 0;
-  });
+  const std::string_view use = mpc::rules::entryWithoutShape(entry.name);
+  const bool reads = std::any_of(std::begin(readers), std::end(readers),
+                                 [&](const char *name) { return use == name; });
   return reads ? WeightUse::constant : WeightUse::updated;
 }
 

@@ -6,6 +6,7 @@
 #include "runtime/base/rounding.h"
 #include "runtime/base/status.h"
 #include "runtime/execution/context.h"
+#include "runtime/execution/entries_of_shapes.h"
 
 #include <cstring>
 #include <string>
@@ -14,15 +15,10 @@ using namespace mpc::rt;
 
 namespace {
 
-std::string shapeText(const int64_t *dims, uint32_t rank) {
-  std::string text = "(";
-  for (uint32_t i = 0; i < rank; ++i)
-    text += (i ? ", " : "") + (dims[i] == MPC_RT_DYNAMIC ? "batch" : std::to_string(dims[i]));
-  return text + ")";
-}
-
 struct Checker {
-  const char *entry;
+  const mpc_rt_executable_t &executable;
+  const mpc_rt_entry_info_t &info;
+  const char *entry = info.name;
   int64_t batch = -1; // not known yet
 
   mpc_rt_status_t shape(const char *kind, const mpc_rt_tensor_info_t &want,
@@ -38,7 +34,7 @@ struct Checker {
       return fail(MPC_RT_INVALID_ARGUMENT, "%s: %s '%s' has shape %s; expected %s", entry, kind,
                   want.name,
                   shapeText(have.dims, have.rank > MPC_RT_MAX_RANK ? 0 : have.rank).c_str(),
-                  shapeText(want.dims, want.rank).c_str());
+                  expectedShapes(want).c_str());
     uint64_t elements = 0;
     if (!countElements(have.dims, have.rank, elements) || elements > (uint64_t{1} << 44))
       return fail(MPC_RT_INVALID_ARGUMENT, "%s: %s '%s' of shape %s is too large", entry, kind,
@@ -53,6 +49,14 @@ struct Checker {
                   want.name, static_cast<long long>(have.dims[0]), static_cast<long long>(batch));
     batch = have.dims[0];
     return MPC_RT_OK;
+  }
+
+  /// An input may have the shapes of every entry that computes the same.
+  std::string expectedShapes(const mpc_rt_tensor_info_t &want) const {
+    for (uint32_t i = 0; i < info.input_count; ++i)
+      if (&want == &info.inputs[i])
+        return describeShapes(executable, info, i);
+    return shapeText(want.dims, want.rank);
   }
 
   /// Outside [0, limit)? Unsigned comparison catches negatives.
@@ -131,7 +135,7 @@ mpc_rt_status_t mpc::rt::runChecked(mpc_rt_context_t &context, const mpc_rt_entr
                                     const mpc_rt_buffer_t *inputs, const mpc_rt_buffer_t *outputs,
                                     const DeviceTensors *onDevice) {
   return guard(entry.name, [&]() -> mpc_rt_status_t {
-    Checker checker{entry.name};
+    Checker checker{context.executable(), entry};
     std::vector<const void *> from(entry.input_count);
     std::vector<void *> to(entry.output_count);
     for (uint32_t i = 0; i < entry.input_count; ++i) {
@@ -164,5 +168,11 @@ extern "C" mpc_rt_status_t mpc_rt_context_run_checked(mpc_rt_context_t *context,
       findEntry(*context, entry, inputs, input_count, outputs, output_count);
   if (!info)
     return MPC_RT_INVALID_ARGUMENT;
-  return runChecked(*context, *info, inputs, outputs, /*onDevice=*/nullptr);
+  return guard(info->name, [&] {
+    const mpc_rt_entry_info_t &chosen =
+        entryForShapes(context->executable(), *info, [&](uint32_t input) {
+          return ShapeView{inputs[input].dims, inputs[input].rank};
+        });
+    return runChecked(*context, chosen, inputs, outputs, /*onDevice=*/nullptr);
+  });
 }

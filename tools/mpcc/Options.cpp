@@ -8,6 +8,7 @@
 #include "runtime/untrusted/outlets.h"
 #include "tools/ParseErrors.h"
 #include "tools/mpcc/CacheFolder.h"
+#include "tools/mpcc/ShapeOptions.h"
 #include "tools/mpcc/Terminal.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
@@ -72,7 +73,8 @@ struct CommandLine {
              cl::desc("Samples of every call: any number, or N and no others"));
   cl::list<std::string> inputShapes{
       "input-shape", cl::cat(category), cl::value_desc("[NAME:]N,N…"),
-      cl::desc("Extents behind the batch of an input that the file leaves open; may be repeated")};
+      cl::desc("Extents behind the batch of an input that the file leaves open; given again for an "
+               "input: one library for several shapes")};
   MPC_OPTION(std::string, target, "target", cl::init("cpu"),
              cl::value_desc("cpu|cuda[:sm_N,…|:source]"),
              cl::desc("Device; cuda: sm_80, sm_90, sm_100, sm_120 and PTX of sm_80"));
@@ -164,25 +166,6 @@ static std::optional<Phase> phaseOption(UsageErrors &errors, llvm::StringRef opt
   if (!phase)
     errors.report("--" + option + "=" + value + ": expected one of " + listPhases());
   return phase;
-}
-
-/// "NAME:1200,36", or the extents alone for a model with one input.
-static void readInputShape(UsageErrors &errors, llvm::StringRef text, CompileOptions &options) {
-  auto [name, list] = text.contains(':') ? text.rsplit(':') : std::pair(llvm::StringRef(), text);
-  llvm::SmallVector<llvm::StringRef> parts;
-  list.split(parts, ',');
-  llvm::SmallVector<int64_t> extents;
-  for (llvm::StringRef part : parts) {
-    int64_t extent = 0;
-    if (part.trim().getAsInteger(10, extent) || extent < 1 || extent > (int64_t(1) << 40) ||
-        extents.size() == 31)
-      return errors.report("--input-shape=" + text +
-                           ": expected [NAME:] and the extents behind the batch, positive "
-                           "integers with commas between them");
-    extents.push_back(extent);
-  }
-  if (!options.inputShapes.emplace(name.str(), std::move(extents)).second)
-    errors.report("--input-shape=" + text + ": the input has a shape already");
 }
 
 static void readCudaOptions(UsageErrors &errors, const CommandLine &line, CompileOptions &options) {
@@ -305,8 +288,9 @@ static void readShapes(UsageErrors &errors, const CommandLine &line, CompileOpti
     errors.report("--batch=" + line.batch + ": expected dynamic or a positive integer");
   else
     options.batch = batch;
-  for (const std::string &shape : line.inputShapes)
-    readInputShape(errors, shape, options);
+  readInputShapes(
+      std::vector<std::string>(line.inputShapes.begin(), line.inputShapes.end()),
+      [&](const llvm::Twine &message) { errors.report(message); }, options);
 }
 
 static void readTrainingOptions(UsageErrors &errors, const CommandLine &line,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The dialect's attributes of operations that are no operands of these: on which each may stand,
 // and what it holds. Passes then read them without a check of their own.
-#include "dialects/mpc/IR/Mpc.h"
+#include "dialects/mpc/IR/EntryNames.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -94,7 +94,7 @@ static ArrayRef<AttributeRule> attributeRules() {
 /// Passes ask for the role, callers of the library for the name.
 static LogicalResult verifyEntryRole(Operation *op, Attribute value) {
   const StringRef name = SymbolTable::getSymbolName(op).getValue();
-  const std::optional<EntryRole> named = symbolizeEntryRole(name);
+  const std::optional<EntryRole> named = roleOfEntryName(name);
   auto role = dyn_cast<EntryRoleAttr>(value);
   if (role && named != role.getValue())
     return op->emitOpError() << "@" << name << " has the role "

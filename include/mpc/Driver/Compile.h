@@ -23,6 +23,9 @@ enum class Mode { Auto, Train, Infer };
 /// Each but Json prints what the one before it does, and more.
 enum class Explain { Off, Layers, Ops, Passes, Json };
 
+/// Extents of inputs, all or those behind the batch, by input; empty name: the only input.
+using InputShapes = std::map<std::string, llvm::SmallVector<int64_t>>;
+
 /// The hazards of precision (docs/lint.md) that are told, as `--lint` asks for it.
 struct LintChoice {
   bool isOn = false;              ///< else those alone that are told always
@@ -45,8 +48,10 @@ struct CompileOptions {
   std::string trainable, frozen;
   /// Samples of every call; none: any number.
   std::optional<int64_t> batch;
-  /// Extents behind the batch that the file leaves open, by input; empty name: the only input.
-  std::map<std::string, llvm::SmallVector<int64_t>> inputShapes;
+  /// The extents that the file leaves open.
+  InputShapes inputShapes;
+  /// Further shapes of the inputs, each with an entry of its own (docs/decisions/0092).
+  std::vector<InputShapes> moreInputShapes;
   /// Start from initializers with this seed instead of the file's weights.
   std::optional<uint64_t> initialize;
   /// Reads a safetensors file: values that travel beside a model that is IR. Given by the tool, for

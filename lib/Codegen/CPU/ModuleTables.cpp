@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Reads declarations and attributes of a module after the kernels phase.
 #include "lib/Codegen/CPU/ModuleTables.h"
+#include "dialects/mpc/IR/EntryNames.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
 #include "dialects/mpcrt/IR/ServicesSize.h"
 #include "mpc-rt/executable.h"
@@ -86,7 +87,7 @@ static llvm::Error readVariables(ModuleOp module, ModuleTables &tables) {
 
 /// Entries that change no weights (the runtime's WeightUse::constant).
 static bool onlyReadsWeights(StringRef entry) {
-  const std::optional<EntryRole> role = symbolizeEntryRole(entry);
+  const std::optional<EntryRole> role = roleOfEntryName(entry);
   return role == EntryRole::Predict || role == EntryRole::Evaluate ||
          role == EntryRole::MetricResults;
 }

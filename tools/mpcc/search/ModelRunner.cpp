@@ -56,6 +56,7 @@ llvm::Error ModelRunner::compile(const std::string &policyMap, bool numerics) {
   if (!map)
     return map.takeError();
   CompileOptions trial = options;
+  trial.moreInputShapes.clear(); // the first shape speaks for all
   trial.output = folder.pathOf(kLibrary);
   trial.name = "trial";
   trial.pipeline.policy = *map;

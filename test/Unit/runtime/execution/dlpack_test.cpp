@@ -81,6 +81,19 @@ TEST_F(Dlpack, MakesOutputsThatOutliveTheContext) {
   EXPECT_EQ(input.deleted, 0); // it stays the caller's
 }
 
+// A library of several shapes: the entry is the one for what the tensors are.
+TEST_F(Dlpack, RunsTheEntryForTheShape) {
+  std::vector<float> six = {1, 0, 0, 0, 0, 2};
+  Foreign input = floats(six, {1, 6});
+  DLManagedTensor *output = nullptr;
+  ASSERT_EQ(predict(&input.tensor, &output), MPC_RT_OK) << mpc_rt_last_error();
+  ASSERT_EQ(output->dl_tensor.ndim, 2);
+  EXPECT_EQ(output->dl_tensor.shape[0], 1);
+  auto *y = static_cast<float *>(output->dl_tensor.data);
+  EXPECT_EQ(std::vector<float>(y, y + 2), (std::vector<float>{3, 6}));
+  mpc_rt_dlpack_release(output);
+}
+
 TEST_F(Dlpack, WritesGivenOutputsInPlace) {
   std::vector<float> y(5, 7);
   Foreign input = floats(x, {2, 3}), output = floats(y, {2, 2});

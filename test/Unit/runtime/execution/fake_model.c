@@ -153,6 +153,19 @@ static const int64_t two[] = {2};
 static const mpc_rt_tensor_info_t result_infos[] = {{"twice", MPC_RT_FLOAT32, 0, 0, 0},
                                                     {"parts", MPC_RT_FLOAT32, 1, two, 0}};
 
+/* "predict" for rows of another length, which only come alone. */
+static const int64_t six_dims[] = {1, 6}, pair_dims[] = {1, 2};
+static const mpc_rt_tensor_info_t six_info[] = {TENSOR("x", MPC_RT_FLOAT32, 2, six_dims)};
+static const mpc_rt_tensor_info_t pair_info[] = {TENSOR("out0", MPC_RT_FLOAT32, 2, pair_dims)};
+
+static int32_t predict_of_six(const mpc_rt_call_t *call) {
+  const float *x = (const float *)call->inputs[0];
+  float *y = (float *)call->outputs[0];
+  y[0] = x[0] + x[5];
+  y[1] = 6;
+  return 0;
+}
+
 static const mpc_rt_entry_info_t entries[] = {
     {"predict", predict, 1, 1, x_info, y_info, 0, 0},
     {"train_step", train_step, 0, 0, 0, 0, 64, 128},
@@ -165,6 +178,7 @@ static const mpc_rt_entry_info_t entries[] = {
     {"rows_of_float64", flush, 1, 1, float64_info, loss_info, 0, 0},
     {"rows_of_float16", flush, 1, 1, float16_info, loss_info, 0, 0},
     {"rows_of_bfloat16", flush, 1, 1, bfloat16_info, loss_info, 0, 0},
+    {"predict_shape_2", predict_of_six, 1, 1, six_info, pair_info, 0, 0},
 };
 
 static const uint32_t loss_states[] = {TOTAL, SEEN};

@@ -33,7 +33,8 @@ enum Entry {
   rowsOfFloat32,
   rowsOfFloat64,
   rowsOfFloat16,
-  rowsOfBFloat16
+  rowsOfBFloat16,
+  predictOfSix
 };
 
 struct Context {

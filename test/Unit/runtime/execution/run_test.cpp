@@ -166,6 +166,28 @@ TEST_F(Run, ChecksViews) {
   EXPECT_EQ(run(wrong), MPC_RT_INVALID_ARGUMENT);
 }
 
+// A library for several shapes runs the entry that fits; where none does, it tells all shapes.
+TEST_F(Run, RunsTheEntryForTheShape) {
+  float x[] = {1, 0, 0, 0, 0, 2, 9}, y[2] = {};
+  mpc_rt_buffer_t in = {x, MPC_RT_FLOAT32, 2, {1, 6}}, out = {y, MPC_RT_FLOAT32, 2, {1, 2}};
+  for (uint32_t entry : {fake::predict, fake::predictOfSix}) {
+    y[0] = y[1] = 0;
+    ASSERT_EQ(mpc_rt_context_run_checked(context.handle, entry, &in, 1, &out, 1), MPC_RT_OK)
+        << mpc_rt_last_error();
+    EXPECT_EQ(y[0], 3);
+    EXPECT_EQ(y[1], 6);
+  }
+  setKernel({1, -1, 2, -2, 3, -3});
+  in.dims[1] = 3;
+  ASSERT_EQ(mpc_rt_context_run_checked(context.handle, fake::predictOfSix, &in, 1, &out, 1),
+            MPC_RT_OK);
+  EXPECT_EQ(y[0], 1.5f);
+  in.dims[1] = 7;
+  EXPECT_EQ(mpc_rt_context_run_checked(context.handle, fake::predict, &in, 1, &out, 1),
+            MPC_RT_INVALID_ARGUMENT);
+  EXPECT_TRUE(lastErrorHas("(1, 7); expected (batch, 3) or (1, 6)")) << mpc_rt_last_error();
+}
+
 TEST_F(Run, ChecksIndices) {
   int32_t ids[8] = {0, 1, 2, 3, 4, 9, 10, 5};
   float loss = 0;
