@@ -39,6 +39,9 @@ typedef struct mpc_rt_device_info_t {
   uint64_t features;    /* MPC_RT_FEATURE_* */
   uint64_t memory_bytes;
   const char *advice; /* what is missing and what to do; of an available device a hint, or "" */
+  /* cpu: the kind whose measured rules choose kernels ("zen3", "intel-amx"; "unknown"), else null;
+   * not set where struct_size ends before it */
+  const char *cpu_kind;
 } mpc_rt_device_info_t;
 
 /* Devices that this version knows, available or not: the first is "cpu". Strings live as long as

@@ -19,6 +19,16 @@ extern "C" {
  */
 MPC_RT_API mpc_rt_status_t mpc_rt_context_tune(mpc_rt_context_t *context);
 
+/* The same for a training of `steps` steps (at least 1): measuring takes about two per cent of the
+ * time that its products take in so many steps, at most. What there is no time for is left to the
+ * rules. */
+MPC_RT_API mpc_rt_status_t mpc_rt_context_tune_for(mpc_rt_context_t *context, uint64_t steps);
+
+/* 1 where the rules that choose were measured on this kind of CPU, and on other devices; 0 where
+ * they are those of another kind, so that measuring may gain something; -1 where the context is
+ * null. */
+MPC_RT_API int32_t mpc_rt_context_has_measured_rules(mpc_rt_context_t *context);
+
 /* The choices made so far, a line each: "ID BATCH kept|changing KERNEL" of a product,
  * "convolution ID BATCH kept|changing KERNEL", sorted; "" if nothing was measured. Valid until the
  * next call with this context. */

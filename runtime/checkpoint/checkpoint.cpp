@@ -3,7 +3,6 @@
 #include "checkpoint/checkpoint.h"
 
 #include "data/checksum.h"
-#include "data/crc32c.h"
 #include "data/input_file.h"
 #include "data/json_guard.h"
 #include "data/safetensors.h"
@@ -11,9 +10,9 @@
 #include "module/optimizer_scalar.h"
 #include "module/restored_scale.h"
 #include "mpc-rt/tuning.h"
+#include "training/model_identity.h"
 
 #include <charconv>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <nlohmann/json.hpp>
@@ -72,39 +71,18 @@ bool parseHistory(const std::string &text, std::vector<Logs> &history) {
   return true;
 }
 
-using Texts = std::map<std::string, std::string>;
-
-// Keys that the first checkpoints of this format lack; absent counts as equal.
-constexpr char policyKey[] = "run.--policy", layersKey[] = "run.policies of layers";
-constexpr char rateKey[] = "compiled.learning_rate", stepsKey[] = "run.--steps";
-
-/// Tells models apart whose layers have other policies: a checksum of what each computes in.
-std::string digestLayers(const char *manifest) {
-  if (!manifest || !data::checkJson(manifest, std::strlen(manifest), 64).empty())
-    return "";
-  nlohmann::json json = nlohmann::json::parse(manifest, nullptr, false);
-  if (!json.is_object() || !json["layers"].is_array())
-    return "";
-  nlohmann::json policies = nlohmann::json::array();
-  for (const auto &layer : json["layers"])
-    for (const char *key : {"path", "policy", "compute", "variable"})
-      if (layer.is_object() && layer.contains(key))
-        policies.push_back(layer[key]);
-  const std::string text = policies.dump();
-  char digest[9];
-  std::snprintf(digest, sizeof digest, "%08x", data::crc32c(0, text.data(), text.size()));
-  return digest;
-}
+using Texts = training::ModelIdentity;
 
 /// These values do not change when the same command compiles the same model again, nor with the
 /// machine.
 Texts modelText(const Session &session) {
-  const mpc_rt_executable_t &tables = session.executable();
-  return {{"run.model", tables.model_name},
-          {"run.source_hash", tables.source_hash},
-          {policyKey, MPC_RT_EXECUTABLE_HAS(&tables, policy) && tables.policy ? tables.policy : ""},
-          {layersKey, digestLayers(tables.manifest)}};
+  Texts texts;
+  for (auto &[key, value] : training::identityOf(session))
+    texts.emplace("run." + key, value);
+  return texts;
 }
+
+constexpr char rateKey[] = "compiled.learning_rate", stepsKey[] = "run.--steps";
 
 /// The rate that training of the model begins with; "" where a schedule decides.
 std::string compiledLearningRate(const mpc_rt_executable_t &tables) {
@@ -162,7 +140,7 @@ Failure checkCallbackArrays(const std::string &path, const mpc_rt_executable_t &
 bool isSame(const Texts &metadata, const std::string &key, const std::string &value) {
   auto at = metadata.find(key);
   if (at == metadata.end())
-    return key == policyKey || key == layersKey;
+    return key == "run.--policy" || key == "run.policies of layers";
   // A run may go on for more steps, as for more epochs; but with --steps no batch is a smaller one.
   if (key == stepsKey)
     return (at->second == "0") == (value == "0");

@@ -24,7 +24,6 @@ static BenchOptions benchOptions(Arguments &arguments) {
   options.serve = arguments.has("serve");
   options.json = arguments.has("json");
   options.kernels = arguments.has("kernels");
-  options.tune = arguments.has("tune");
   options.memory = arguments.has("memory");
   options.data = arguments.text("data");
   if (options.train && options.predict)

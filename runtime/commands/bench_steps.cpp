@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Random inputs and timed steps.
 #include "commands/bench_steps.h"
-#include "commands/isa_name.h"
+#include "training/isa_name.h"
 
 #include "data/convert.h"
 #include "mpc-rt/tuning.h"
@@ -101,9 +101,6 @@ Result<std::unique_ptr<BenchSteps>> BenchSteps::open(const BenchOptions &options
   training::Session &model = *steps->session_;
   if (options.kernels)
     mpc_rt_context_record_kernels(model.context());
-  if (options.tune)
-    if (mpc_rt_context_tune(model.context()))
-      return Failure(mpc_rt_last_error());
   steps->train_ = options.train || (!options.predict && model.findEntry("train_step"));
   Result<const mpc_rt_entry_info_t *> entry =
       model.requireEntry(steps->train_ ? "train_step" : "predict");
@@ -171,7 +168,7 @@ std::string BenchSteps::describe() const {
   json["device"] = options_.session.device;
   json["batch_size"] = options_.batchSize;
   json["threads"] = mpc_rt_context_threads(session_->context());
-  if (const char *name = isa >= 0 ? isaName(static_cast<uint32_t>(isa)) : nullptr)
+  if (const char *name = isa >= 0 ? training::isaName(static_cast<uint32_t>(isa)) : nullptr)
     json["isa"] = name;
   json["bytes_planned"] = plan_.total();
   json["bytes_peak"] = training::peakBytes();

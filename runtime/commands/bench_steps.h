@@ -13,7 +13,7 @@ struct BenchOptions {
   training::SessionOptions session;
   int64_t batchSize = 0; // 0: what the model was compiled for, else 32
   int64_t steps = 20, warmup = 3;
-  bool train = false, predict = false, serve = false, json = false, kernels = false, tune = false;
+  bool train = false, predict = false, serve = false, json = false, kernels = false;
   bool memory = false;
   std::string data; // "" = random values
 };
@@ -34,7 +34,9 @@ public:
   const char *usedKernels() const;
   /// What every JSON result says about the run: mode, batch size, threads, instruction set, bytes.
   std::string describe() const;
+  bool trains() const { return train_; }
   const char *mode() const { return train_ ? "train" : "predict"; }
+  training::Session &session() { return *session_; }
   int64_t batchSize() const { return options_.batchSize; }
   const training::MemoryPlan &plan() const { return plan_; }
 

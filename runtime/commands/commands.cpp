@@ -21,7 +21,8 @@ static std::vector<Command> makeTable() {
   const std::vector<Option> machine = {
       {"device", Takes::Value, "cpu|cuda:N", "where to run (default cpu)"},
       {"threads", Takes::Value, "N", "CPU threads (default: all)"},
-      {"deterministic", Takes::Nothing, "", "the same bytes on every run (always so)"},
+      {"deterministic", Takes::Nothing, "",
+       "the same bytes on every run (always so, unless kernels are measured)"},
       verify,
       {"help", Takes::Nothing, "", "this text"}};
   // One thread for each of several contexts.
@@ -31,6 +32,8 @@ static std::vector<Command> makeTable() {
       {"weights", Takes::Value, "W.safetensors", "weights to use instead of those beside LIB"},
       {"seed", Takes::Value, "S", "seed of random layers and of shuffling (default 0)"}};
   const std::vector<Option> json = {{"json", Takes::Nothing, "", "the result as JSON on stdout"}};
+  const Option tuning = {"tune", Takes::OptionalValue, "off|FILE",
+                         "measure which kernels are faster, or take those of mpc-run tune"};
   const Option batch = {"batch-size", Takes::Value, "N", "rows per step (default 32)"};
   return {
       {"predict", "LIB --inputs X.npz --outputs OUT.npz [options]", "inference",
@@ -38,13 +41,15 @@ static std::vector<Command> makeTable() {
        with(with({{"inputs", Takes::Value, "D", "data with the model's inputs"},
                   {"outputs", Takes::Value, "OUT.npz",
                    "file for out0, out1, ...; .npy, .csv, or - for a CSV on stdout"},
-                  batch},
+                  batch,
+                  tuning},
                  weights),
             machine),
        predict},
       {"evaluate", "LIB --data D [options]", "loss and metrics",
        "mpc-run evaluate model.mpc --data test.npz --batch-size 256",
-       with(with(with({{"data", Takes::Value, "D", "data with inputs and targets"}, batch}, json),
+       with(with(with({{"data", Takes::Value, "D", "data with inputs and targets"}, batch, tuning},
+                      json),
                  weights),
             machine),
        evaluate},
@@ -84,7 +89,7 @@ static std::vector<Command> makeTable() {
                    "lower the learning rate; also min_delta=, mode=, cooldown=, min_lr="},
                   {"terminate-on-nan", Takes::Nothing, "", "stop when the loss is NaN or infinite"},
                   {"class-weight", Takes::Value, "F", "JSON object: class index to weight"},
-                  {"tune", Takes::Nothing, "", "measure which kernels are faster"},
+                  tuning,
                   {"memory", Takes::Nothing, "", "say what memory is planned, and the peak"}},
                  with(json, weights)),
             machine),
@@ -107,13 +112,23 @@ static std::vector<Command> makeTable() {
                        {"predict", Takes::Nothing, "", "inference"},
                        {"serve", Takes::Nothing, "", "take `go N` and `quit` from stdin"},
                        {"data", Takes::Value, "D", "rows to use instead of random ones"},
-                       {"tune", Takes::Nothing, "", "measure which kernels are faster"},
+                       tuning,
                        {"kernels", Takes::Nothing, "", "say which kernel computed what"},
                        {"memory", Takes::Nothing, "", "say what the planned memory is for"}},
                       json),
                  weights),
             machine),
        bench},
+      {"tune", "LIB --out FILE [--batch-size B] [options]",
+       "measures the fastest kernels, for other runs and machines of this kind",
+       "mpc-run tune model.mpc --batch-size 256 --out tuning.json",
+       with({{"out", Takes::Value, "FILE", "JSON file for --tune=FILE of other commands"},
+             batch,
+             {"data", Takes::Value, "D", "rows to use instead of random ones"},
+             {"threads", Takes::Value, "N", "CPU threads (default: all)"},
+             verify},
+            with(weights, {{"help", Takes::Nothing, "", "this text"}})),
+       tune},
       {"compare", "A B --data D [--steps N] [options]",
        "two compiled forms of a model, layer by layer",
        "mpc-run compare traced.mpc mixed.mpc --data train.npz --steps 20 --out r.json",
@@ -163,7 +178,8 @@ static std::vector<Command> makeTable() {
                  {"idle-timeout", Takes::Value, "S",
                   "seconds until the next request of a connection (default 60)"},
                  {"grace", Takes::Value, "S",
-                  "seconds to finish requests after SIGTERM or SIGINT (default 30)"}},
+                  "seconds to finish requests after SIGTERM or SIGINT (default 30)"},
+                 tuning},
                 weights),
            servingMachine),
        serve},
@@ -174,6 +190,7 @@ static std::vector<Command> makeTable() {
        with({{"kernels", Takes::Nothing, "", "which kernels would compute it here"},
              {"batch-size", Takes::Value, "N", "in batches of N (default 32)"},
              {"resume", Takes::Value, "DIR", "as the newest checkpoint there measured (--tune)"},
+             {"tune", Takes::OptionalValue, "FILE", "as mpc-run tune measured"},
              {"threads", Takes::Value, "N", "CPU threads (default: all)"},
              verify},
             with(json, {{"help", Takes::Nothing, "", "this text"}})),
@@ -233,6 +250,16 @@ static bool isDeviceName(const std::string &name) {
           name.find_first_not_of("0123456789", prefix.size()) == std::string::npos);
 }
 
+training::TuningOptions tuningOptions(const Arguments &arguments) {
+  using Way = training::TuningOptions::Way;
+  const std::string value = arguments.text("tune");
+  if (!arguments.has("tune"))
+    return {};
+  return value.empty()    ? training::TuningOptions{Way::measure, ""}
+         : value == "off" ? training::TuningOptions{Way::off, ""}
+                          : training::TuningOptions{Way::file, value};
+}
+
 training::SessionOptions sessionOptions(Arguments &arguments, size_t libraries) {
   training::SessionOptions options;
   if (libraries == 1)
@@ -246,6 +273,7 @@ training::SessionOptions sessionOptions(Arguments &arguments, size_t libraries) 
   options.seed = arguments.seed("seed", 0);
   options.weights = arguments.text("weights");
   options.verify = arguments.has("verify");
+  options.tuning = tuningOptions(arguments);
   return options;
 }
 

@@ -16,6 +16,7 @@ int evaluate(Arguments &arguments, Console &console);
 int train(Arguments &arguments, Console &console);
 int gradients(Arguments &arguments, Console &console);
 int bench(Arguments &arguments, Console &console);
+int tune(Arguments &arguments, Console &console);
 int serve(Arguments &arguments, Console &console);
 int devices(Arguments &arguments, Console &console);
 int inspect(Arguments &arguments, Console &console);
@@ -34,6 +35,9 @@ int runCommandLine(int count, const char *const *words, Console &console);
 
 /// The options that every command with a context has: threads, device, weights, seed.
 training::SessionOptions sessionOptions(Arguments &arguments, size_t libraries = 1);
+
+/// --tune: measured, --tune=off, or --tune=FILE.
+training::TuningOptions tuningOptions(const Arguments &arguments);
 
 } // namespace mpc::commands
 #endif

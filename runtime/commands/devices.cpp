@@ -33,6 +33,8 @@ static nlohmann::ordered_json describe(uint32_t index, const mpc_rt_device_info_
   json["available"] = info.available != 0;
   json["model"] = orNone(info.model);
   json["isa"] = info.isa ? nlohmann::ordered_json(info.isa) : nlohmann::ordered_json(nullptr);
+  json["cpu_kind"] =
+      info.cpu_kind ? nlohmann::ordered_json(info.cpu_kind) : nlohmann::ordered_json(nullptr);
   json["cores"] = info.cores;
   json["memory_bytes"] = info.memory_bytes;
   json["features"] = nlohmann::ordered_json::array();
@@ -64,6 +66,8 @@ static std::string tableOf(const nlohmann::ordered_json &device) {
     return table + "\n  not available: " + text("advice") + "\n";
   if (device["isa"].is_string())
     table += ", " + text("isa");
+  if (device["cpu_kind"].is_string())
+    table += ", kernels by the rules of " + text("cpu_kind");
   if (uint32_t cores = device["cores"].get<uint32_t>())
     table += ", " + std::to_string(cores) + (cores == 1 ? " core" : " cores");
   if (uint64_t bytes = device["memory_bytes"].get<uint64_t>())

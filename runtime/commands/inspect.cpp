@@ -2,11 +2,11 @@
 // mpc-run inspect: what a compiled model is made of.
 #include "commands/inspect.h"
 #include "commands/commands.h"
-#include "commands/isa_name.h"
 #include "data/array.h"
 #include "data/json_guard.h"
 #include "data/variable_tensor.h"
 #include "runtime/untrusted/outlets.h"
+#include "training/isa_name.h"
 
 #include <cstring>
 #include <nlohmann/json.hpp>
@@ -75,7 +75,7 @@ static Json describe(const Session &session) {
   json["weights_hash"] = tables.weights_hash ? tables.weights_hash : "";
   json["targets"] = Json::array();
   for (uint32_t i = 0; i < tables.kernel_table_count; ++i) {
-    const char *name = isaName(tables.kernel_tables[i].isa);
+    const char *name = training::isaName(tables.kernel_tables[i].isa);
     json["targets"].push_back(name ? name : "ISA " + std::to_string(tables.kernel_tables[i].isa));
   }
   json["kernels"] = tables.kernel_count;
@@ -221,7 +221,12 @@ int inspect(Arguments &arguments, Console &console) {
   options.resume = arguments.text("resume");
   options.batchSize = arguments.integer("batch-size", 0, 1, INT32_MAX);
   options.threads = static_cast<uint32_t>(arguments.integer("threads", 0, 1, 4096));
-  for (const char *name : {"resume", "batch-size", "threads"})
+  options.tuning = tuningOptions(arguments);
+  if (options.tuning.way == training::TuningOptions::Way::measure)
+    arguments.fault("--tune is without a file here; expected --tune=FILE, of mpc-run tune");
+  if (arguments.has("tune") && arguments.has("resume"))
+    arguments.fault("--tune=FILE and --resume exclude each other");
+  for (const char *name : {"resume", "tune", "batch-size", "threads"})
     if (arguments.has(name) && !arguments.has("kernels"))
       arguments.fault(std::string("--") + name + " is for --kernels");
   if (!arguments.errors().empty())

@@ -24,11 +24,12 @@ Result<std::unique_ptr<Session>> openForPlan(const std::string &library,
   training::SessionOptions sessionOptions;
   sessionOptions.library = library;
   sessionOptions.threads = options.threads;
+  sessionOptions.tuning = options.tuning;
   Result<std::unique_ptr<Session>> session = Session::openContext(sessionOptions);
   if (!session)
     return session;
   mpc_rt_context_t *context = (*session)->context();
-  if (mpc_rt_context_set_kernel_choices(context, record.kernels.c_str()))
+  if (!options.resume.empty() && mpc_rt_context_set_kernel_choices(context, record.kernels.c_str()))
     return Failure(options.resume + ":kernels: " + mpc_rt_last_error());
   if (mpc_rt_status_t status = mpc_rt_context_record_kernels(context))
     return (*session)->runtimeFailure(status);
@@ -53,6 +54,8 @@ Result<std::vector<PlannedKernels>> planKernels(const Session &tables,
     Result<std::unique_ptr<Session>> session = openForPlan(tables.path(), options, record);
     if (!session)
       return session.failure();
+    if (planned.empty())
+      notes.insert(notes.end(), (*session)->notes().begin(), (*session)->notes().end());
     const mpc_rt_entry_info_t *entry = (*session)->findEntry(name);
     if (!entry)
       continue;

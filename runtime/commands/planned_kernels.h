@@ -12,8 +12,9 @@ namespace mpc::commands {
 
 struct PlannedKernelsOptions {
   std::string resume; ///< a folder of checkpoints whose choices are taken over; "" = rules choose
-  int64_t batchSize = 0; ///< 0 = the model's own, else the checkpoint's, else 32
-  uint32_t threads = 0;  ///< 0 = all
+  training::TuningOptions tuning; ///< or those of a file
+  int64_t batchSize = 0;          ///< 0 = the model's own, else the checkpoint's, else 32
+  uint32_t threads = 0;           ///< 0 = all
 };
 
 struct PlannedKernels {

@@ -18,6 +18,7 @@
 #include "training/rank_job.h"
 #include "training/scale_watch.h"
 #include "training/trace.h"
+#include "training/tuning.h"
 #include "training/weights.h"
 
 #include <algorithm>
@@ -25,8 +26,6 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
-#include <map>
-#include <sstream>
 
 namespace mpc::commands {
 
@@ -34,8 +33,12 @@ using data::Failure;
 using data::Result;
 using data::Status;
 using training::Session;
+using TuningWay = training::TuningOptions::Way;
 
 namespace {
+
+/// Steps from which on measuring kernels is worth two per cent of the time.
+constexpr uint64_t longTraining = 200;
 
 /// --json: each epoch's metrics on standard output as soon as they are known.
 class JsonOutput : public training::Callback {
@@ -63,7 +66,8 @@ public:
     identity_.steps = options.steps;
     identity_.shuffle = training::shuffleName(options.shuffle);
     identity_.seed = options.session.seed;
-    identity_.tune = options.tune;
+    identity_.tune = options.session.tuning.way == TuningWay::measure ||
+                     options.session.tuning.way == TuningWay::file;
   }
 
   int run() {
@@ -72,10 +76,7 @@ public:
     if (Status told; !job_.agree(compareVariables(), told))
       return console_.fail(told.failure());
     Interruption interruption;
-    training::FitOptions fit;
-    fit.epochs = options_.epochs;
-    fit.batchSize = options_.batchSize;
-    fit.steps = options_.steps;
+    training::FitOptions fit = fitOptions();
     fit.shuffle = options_.shuffle;
     fit.seed = options_.session.seed;
     fit.validation = data_.validation ? &*data_.validation : nullptr;
@@ -121,8 +122,8 @@ private:
     if (options_.earlyStop || options_.reduceLearningRate)
       if (Status status = beginCallbacks(); !status)
         return status;
-    if (options_.tune)
-      if (mpc_rt_status_t status = mpc_rt_context_tune(session_.context()))
+    if (measuresByItself())
+      if (mpc_rt_status_t status = mpc_rt_context_tune_for(session_.context(), expectedSteps()))
         return session_.runtimeFailure(status);
     if (options_.memory)
       if (Status status = notePlan(); !status)
@@ -303,22 +304,43 @@ private:
     return folder_.save(session_, identity_, state, saved);
   }
 
-  /// What --tune found: how many products each kernel multiplies.
+  training::FitOptions fitOptions() const {
+    training::FitOptions fit;
+    fit.epochs = options_.epochs;
+    fit.batchSize = options_.batchSize;
+    fit.steps = options_.steps;
+    return fit;
+  }
+  uint64_t expectedSteps() const {
+    const auto perEpoch = static_cast<uint64_t>(fitOptions().stepsPerEpoch(data_.train.rows));
+    const uint64_t epochs = options_.steps ? 1 : static_cast<uint64_t>(options_.epochs);
+    return perEpoch > UINT64_MAX / epochs ? UINT64_MAX : perEpoch * epochs;
+  }
+
+  /// A long training measures kernels where the rules are those of another kind of CPU. A resumed
+  /// one goes on as the checkpoint says, and ranks would measure different ones.
+  bool measuresByItself() {
+    return options_.session.tuning.way == TuningWay::automatic && !options_.deterministic &&
+           job_.size() == 1 && !options_.deterministicRanks && options_.resume.empty() &&
+           expectedSteps() > longTraining &&
+           mpc_rt_context_has_measured_rules(session_.context()) == 0;
+  }
+
+  /// Says how many products each kernel was measured to be the fastest for.
   void noteKernels() {
-    std::map<std::string, int> products;
-    std::istringstream lines(mpc_rt_context_kernel_choices(session_.context()));
-    for (std::string line; std::getline(lines, line);)
-      products[line.substr(line.rfind(' ') + 1)]++;
-    std::string found;
-    for (const auto &[kernel, count] : products)
-      found += (found.empty() ? "" : ", ") + kernel + " for " + std::to_string(count);
-    console_.note(found.empty() ? "--tune: no product here has kernels to choose from"
-                                : "--tune: of the products, " + found);
+    const std::string found =
+        training::summarizeChoices(mpc_rt_context_kernel_choices(session_.context()));
+    if (options_.session.tuning.way == TuningWay::measure)
+      console_.note(found.empty() ? "--tune: no product here has kernels to choose from"
+                                  : "--tune: of the products, " + found);
+    else if (measuresByItself() && !found.empty())
+      console_.note("kernels were measured, since no rules are known of this kind of CPU: of the "
+                    "products, " +
+                    found + "; --tune=off leaves that out");
   }
 
   int end(bool interrupted) {
-    if (options_.tune)
-      noteKernels();
+    noteKernels();
     if (options_.memory)
       console_.note("memory: " + training::formatMegabytes(training::peakBytes()) + " MB peak");
     if (!state_.stopReason.empty())
@@ -399,6 +421,11 @@ int trainOnRank(TrainOptions &options, training::RankJob &job, Console &console)
     opened =
         Failure("--numerics: reports what ranks compute, not the parts of --deterministic-ranks; "
                 "leave one of the two out");
+  if (opened && options.deterministicRanks && options.session.tuning.way == TuningWay::measure)
+    opened =
+        Failure("--tune: ranks would measure different kernels, which sum in other orders, and "
+                "--deterministic-ranks promises equal bytes; leave one of the two out, or give "
+                "all ranks one file of mpc-run tune: --tune=FILE");
   Status told;
   if (!job.agree(opened, told))
     return console.fail(told.failure());

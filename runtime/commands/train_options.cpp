@@ -197,7 +197,7 @@ TrainOptions trainOptions(Arguments &arguments) {
       {"save", "trace", "trace-events", "csv-log", "json-log"},
       {"data", "validation-data", "class-weight", "weights", "resume", "checkpoint"},
       /*mayReplace=*/{"save", "weights"}); // goes on in their place
-  options.tune = arguments.has("tune");
+  options.deterministic = arguments.has("deterministic");
   options.memory = arguments.has("memory");
   return options;
 }

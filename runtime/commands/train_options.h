@@ -19,7 +19,7 @@ struct TrainOptions {
   int64_t steps = 0, saveEvery = 0, keep = 2, numericsEvery = 100;
   training::Shuffle shuffle = training::Shuffle::EachPass;
   uint32_t deterministicRanks = 0; // parts of a batch; 0 = one on each rank
-  bool terminateOnNaN = false, tune = false, memory = false, json = false, quiet = false;
+  bool terminateOnNaN = false, deterministic = false, memory = false, json = false, quiet = false;
   std::optional<training::EarlyStopOptions> earlyStop;
   std::optional<training::ReduceLearningRateOptions> reduceLearningRate;
 

@@ -5,7 +5,10 @@
 #include "runtime/base/cpu.h"
 #include "runtime/base/status.h"
 #include "runtime/device/cuda_devices.h"
+#include "runtime/drivers/cpu/kernels/cpu_kind.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdio>
 #include <cstring>
 
@@ -58,6 +61,44 @@ void describeCpu(Compute compute, mpc_rt_policy_gain_t &gain) {
   }
 }
 
+mpc_rt_status_t describeCpu(mpc_rt_device_info_t &info) {
+  const Cpu &found = cpu();
+  info.name = info.kind = "cpu";
+  info.model = found.model;
+  info.available = found.isa >= 0;
+  info.isa = found.isa >= 0 ? isaName(found.isa) : nullptr;
+  info.isa_level = found.isa;
+  info.cores = found.cores;
+  info.features = found.features;
+  info.memory_bytes = found.memoryBytes;
+  info.advice = found.isa >= 0 ? "" : "this CPU is older than x86-64-v2; use a newer machine";
+  info.cpu_kind = kindName(cpuKind());
+  return MPC_RT_OK;
+}
+
+mpc_rt_status_t describeGpu(uint32_t index, mpc_rt_device_info_t &info) {
+  const char *advice = nullptr;
+  auto &gpus = cudaDevices(advice);
+  info.name = "cuda:0";
+  info.kind = "cuda";
+  info.model = "";
+  info.isa_level = -1;
+  info.advice = advice;
+  if (index >= gpus.size())
+    return MPC_RT_OK;
+  const CudaDevice &gpu = gpus[index];
+  info.name = gpu.name.c_str();
+  info.model = gpu.model.c_str();
+  info.isa = gpu.capability.c_str();
+  info.available = 1;
+  info.cores = gpu.multiprocessors;
+  info.memory_bytes = gpu.memoryBytes;
+  return guard("mpc_rt_device_info", [&] {
+    info.advice = cudaHint();
+    return MPC_RT_OK;
+  });
+}
+
 } // namespace
 
 extern "C" {
@@ -70,49 +111,19 @@ uint32_t mpc_rt_device_count(void) {
 }
 
 mpc_rt_status_t mpc_rt_device_info(uint32_t index, mpc_rt_device_info_t *info) {
-  if (!info || info->struct_size < sizeof(*info))
+  constexpr size_t firstSize = offsetof(mpc_rt_device_info_t, cpu_kind);
+  if (!info || info->struct_size < firstSize)
     return fail(MPC_RT_INVALID_ARGUMENT,
                 "mpc_rt_device_info: info is null, or info.struct_size is not set");
   if (index >= mpc_rt_device_count())
     return fail(MPC_RT_INVALID_ARGUMENT, "mpc_rt_device_info: no device %u; there are %u", index,
                 mpc_rt_device_count());
-  uint32_t size = info->struct_size;
-  std::memset(info, 0, sizeof(*info));
-  info->struct_size = size;
-  info->isa_level = -1;
-  if (index > 0) {
-    const char *advice = nullptr;
-    auto &gpus = cudaDevices(advice);
-    info->name = "cuda:0";
-    info->kind = "cuda";
-    info->model = "";
-    info->advice = advice;
-    if (index <= gpus.size()) {
-      const CudaDevice &gpu = gpus[index - 1];
-      info->name = gpu.name.c_str();
-      info->model = gpu.model.c_str();
-      info->isa = gpu.capability.c_str();
-      info->available = 1;
-      info->cores = gpu.multiprocessors;
-      info->memory_bytes = gpu.memoryBytes;
-      return guard("mpc_rt_device_info", [&] {
-        info->advice = cudaHint();
-        return MPC_RT_OK;
-      });
-    }
-    return MPC_RT_OK;
-  }
-  const Cpu &found = cpu();
-  info->name = info->kind = "cpu";
-  info->model = found.model;
-  info->available = found.isa >= 0;
-  info->isa = found.isa >= 0 ? isaName(found.isa) : nullptr;
-  info->isa_level = found.isa;
-  info->cores = found.cores;
-  info->features = found.features;
-  info->memory_bytes = found.memoryBytes;
-  info->advice = found.isa >= 0 ? "" : "this CPU is older than x86-64-v2; use a newer machine";
-  return MPC_RT_OK;
+  mpc_rt_device_info_t found = {};
+  found.struct_size = info->struct_size;
+  const mpc_rt_status_t status = index == 0 ? describeCpu(found) : describeGpu(index - 1, found);
+  if (status == MPC_RT_OK)
+    std::memcpy(info, &found, std::min<size_t>(info->struct_size, sizeof found));
+  return status;
 }
 
 mpc_rt_status_t mpc_rt_device_policy_gain(uint32_t device_index, const char *policy,

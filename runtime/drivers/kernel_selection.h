@@ -15,8 +15,11 @@ namespace mpc::rt {
 class KernelSelection {
 public:
   virtual ~KernelSelection() = default;
-  // From now on kernels are measured where they are wanted first.
-  virtual void tune() noexcept {}
+  // From now on kernels are measured where they are wanted first: without a bound where `steps` is
+  // 0, else within a small share of the time that a training of so many steps takes.
+  virtual void tune(uint64_t /*steps*/) noexcept {}
+  // The rules that choose were measured on this kind of device.
+  virtual bool hasMeasuredRules() const noexcept { return true; }
   virtual std::string choices() const { return {}; }
   virtual mpc_rt_status_t setChoices(const char * /*text*/) { return MPC_RT_OK; }
 

@@ -10,8 +10,22 @@ extern "C" {
 mpc_rt_status_t mpc_rt_context_tune(mpc_rt_context_t *context) {
   if (!context)
     return fail(MPC_RT_INVALID_ARGUMENT, "mpc_rt_context_tune: the context is null");
-  context->driver->kernels().tune();
+  context->driver->kernels().tune(/*steps=*/0);
   return MPC_RT_OK;
+}
+
+mpc_rt_status_t mpc_rt_context_tune_for(mpc_rt_context_t *context, uint64_t steps) {
+  if (!context)
+    return fail(MPC_RT_INVALID_ARGUMENT, "mpc_rt_context_tune_for: the context is null");
+  if (steps == 0)
+    return fail(MPC_RT_INVALID_ARGUMENT,
+                "mpc_rt_context_tune_for: steps is 0; expected those of the training");
+  context->driver->kernels().tune(steps);
+  return MPC_RT_OK;
+}
+
+int32_t mpc_rt_context_has_measured_rules(mpc_rt_context_t *context) {
+  return context ? context->driver->kernels().hasMeasuredRules() : -1;
 }
 
 const char *mpc_rt_context_kernel_choices(mpc_rt_context_t *context) {

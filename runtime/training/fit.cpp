@@ -22,8 +22,7 @@ public:
         order_(data.rows, options.shuffle, options.seed) {
     if (evaluate)
       evaluate_ = std::make_unique<Batcher>(session, *evaluate);
-    stepsPerEpoch_ =
-        options.steps ? options.steps : (data.rows + options.batchSize - 1) / options.batchSize;
+    stepsPerEpoch_ = options.stepsPerEpoch(data.rows);
     epochs_ = options.steps ? 1 : options.epochs;
     // A run that did all of its steps goes on where it is given more of them: in its one epoch.
     if (options.steps && state_.epoch > 0 && state_.globalStep < options.steps) {

@@ -36,6 +36,9 @@ public:
 struct FitOptions {
   int64_t epochs = 1, batchSize = 32;
   int64_t steps = 0; // > 0: exactly so many steps, rows going around, as one epoch
+  int64_t stepsPerEpoch(int64_t rows) const {
+    return steps ? steps : (rows + batchSize - 1) / batchSize;
+  }
   Shuffle shuffle = Shuffle::EachPass;
   uint64_t seed = 0;
   const data::Dataset *validation = nullptr;

@@ -8,6 +8,7 @@
 #include "mpc-rt/training.h"
 #include "training/initial_weights.h"
 #include "training/memory_plan.h"
+#include "training/tuning.h"
 #include "training/weights.h"
 
 #include <charconv>
@@ -58,6 +59,8 @@ Result<std::unique_ptr<Session>> Session::openContext(const SessionOptions &opti
           mpc_rt_context_create((*session)->model_, &contextOptions, &(*session)->context_))
     return (*session)->runtimeFailure(status);
   (*session)->noteDevice(options.device);
+  if (Status status = applyTuning(options.tuning, **session, (*session)->notes_); !status)
+    return status.failure();
   return session;
 }
 

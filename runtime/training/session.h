@@ -8,6 +8,17 @@
 
 namespace mpc::training {
 
+/// Which kernels compute products and convolutions.
+struct TuningOptions {
+  enum class Way {
+    automatic, ///< rules; a long training measures where no rules were measured
+    off,       ///< rules
+    measure,   ///< those that are measured to be the fastest
+    file       ///< those of a file
+  } way = Way::automatic;
+  std::string file;
+};
+
 struct SessionOptions {
   std::string library; // libNAME.so, its folder, or an archive
   std::string device = "cpu";
@@ -17,6 +28,7 @@ struct SessionOptions {
   bool initialize = false; // ignore stored weights: every variable from its initializer
   uint64_t initializeSeed = 0;
   bool verify = false; // NAME.safetensors against the hash that the library has
+  TuningOptions tuning;
 };
 
 /// Which of how many ranks a process is.

@@ -17,7 +17,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import pages  # noqa: E402  pylint: disable=wrong-import-position
 
 ROOT = pages.ROOT
-COMMANDS = ["predict", "evaluate", "train", "gradients", "compare", "numerics", "bench", "devices", "inspect"]
+COMMANDS = ["predict", "evaluate", "train", "gradients", "compare", "numerics", "bench", "tune", "devices", "inspect"]
 TOOLS = ["mpcc", "mpc-convert", "mpc-opt", "mpc-translate", "mpc-reduce", "mpc-lsp-server", "mpc-check-certificate"]
 FLAG = re.compile(r"(?<![\w-])--[a-z][\w-]*")
 # Options of other people's programs.

@@ -164,6 +164,10 @@ def arrays():
         "layers": [{"path": "dense", "class": "Dense", "policy": "float32", "compute": "float32",
                     "variable": "float32"}]}).encode()  # fmt: skip
     yield "Manifest", "by_name", json.dumps({"layers": {"dense": {"policy": "float32"}, "b": "float16"}}).encode()
+    yield "Tuning", "kernels", b'["0 8 changing onednn", "convolution 1 8 kept onednn"]'
+    yield "Tuning", "whole", json.dumps({
+        "mpc_tuning": 1, "model": {"model": "m", "source_hash": "0", "--policy": "", "policies of layers": ""},
+        "cpu_kind": "zen3", "isa": "x86-64-v3", "threads": 1, "batch_size": 8, "kernels": []}).encode()  # fmt: skip
     yield "Policy", "name", b'"mixed_bfloat16"'
     yield "Policy", "short", b'{"default_policy": "mixed_bfloat16", "policy_map": {"head": "float32", "encoder/.*": "float16"}}'
     yield "Policy", "serialised", json.dumps({

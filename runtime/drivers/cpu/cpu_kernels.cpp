@@ -2,6 +2,7 @@
 #include "runtime/drivers/cpu/cpu_kernels.h"
 #include "runtime/base/fork_watch.h"
 #include "runtime/base/status.h"
+#include "runtime/drivers/cpu/kernels/cpu_kind.h"
 
 #include <utility>
 
@@ -39,10 +40,12 @@ void CpuKernels::forgetPlans() noexcept {
   convolver->forgetPlans();
 }
 
-void CpuKernels::tune() noexcept {
-  chosen.startMeasuring();
+void CpuKernels::tune(uint64_t steps) noexcept {
+  chosen.startMeasuring(steps ? TrialAllowance(steps) : TrialAllowance());
   forgetPlans();
 }
+
+bool CpuKernels::hasMeasuredRules() const noexcept { return cpuKind() & measuredCpus; }
 
 mpc_rt_status_t CpuKernels::setChoices(const char *text) {
   KernelChoices wanted = chosen;

@@ -27,7 +27,8 @@ public:
   // Bytes held for packed weights, converted operands and scratch.
   uint64_t bytes() const noexcept;
 
-  void tune() noexcept override;
+  void tune(uint64_t steps) noexcept override;
+  bool hasMeasuredRules() const noexcept override;
   std::string choices() const override { return chosen.text(); }
   mpc_rt_status_t setChoices(const char *text) override;
 

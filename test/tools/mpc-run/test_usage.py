@@ -47,7 +47,11 @@ class Usage(linear.ToolTest):
         self.usage("train", self.model, "--data=d", "--json=3", message="--json takes no value")
         self.usage("train", self.model, "--data=d", "--early-stop=val_loss", message="expected KEY=VALUE")
         self.usage("train", self.model, "--data=d", "--reduce-lr=factor=2", message="factor is '2'")
-        self.usage("train", self.model, "--data=d", "--tune=all", message="--tune takes no value")
+        self.usage("tune", self.model, message="--out FILE is missing")
+        self.usage("tune", self.model, "--out=t.txt", message=r"--out is 't.txt'.*\.json")
+        self.usage("inspect", self.model, "--kernels", "--tune", message="expected --tune=FILE, of mpc-run tune")
+        self.usage("inspect", self.model, "--kernels", "--tune=t", "--resume=c", message="exclude each other")
+        self.usage("inspect", self.model, "--tune=t", message="--tune is for --kernels")
         self.usage("train", self.model, "--data=d", "--initialize", "--weights=w", message="exclude each other")
         self.usage("bench", self.model, "--train", "--predict", message="exclude each other")
 

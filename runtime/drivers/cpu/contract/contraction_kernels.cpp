@@ -75,8 +75,6 @@ void ContractionKernels::measure(const ContractionCall &call) {
   for (const auto &kernel : kernels)
     if (kernel->isTuned() && kernel->computes(call))
       candidates.push_back(kernel.get());
-  if (candidates.size() < 2)
-    return;
   // The kernel that the rules prefer is measured first.
   const auto best = std::find(candidates.begin(), candidates.end(), choose(call).kernel);
   if (best != candidates.end())
@@ -95,12 +93,15 @@ void ContractionKernels::measure(const ContractionCall &call) {
                               {nullptr, nullptr, call.extras.bits},
                               call.batch,
                               call.isKept};
+  std::vector<const char *> names;
   std::vector<std::function<void()>> calls;
-  for (ContractionKernel *candidate : candidates)
+  for (ContractionKernel *candidate : candidates) {
+    names.push_back(candidate->name());
     calls.emplace_back([&, candidate] { candidate->run(trial, memory); });
-  const ContractionKernel *fastest = candidates[fastestOf(calls)];
-  choices.set({KernelChoices::Operation::contraction, call.descriptor.id, call.batch, call.isKept},
-              fastest->name());
+  }
+  choices.measure(
+      {KernelChoices::Operation::contraction, call.descriptor.id, call.batch, call.isKept}, names,
+      calls);
   memory.dropPacked(alone.rhs_variable);
 }
 

@@ -27,18 +27,16 @@ bool Convolver::hasKernel(const std::string &name) const {
 
 void Convolver::measure(const mpc_rt_convolution_t &descriptor, const Convolution &shape,
                         const void *lhs, const void *rhs, const void *bias, int64_t batch) {
-  std::vector<const char *> kernelNames{depthwiseKernel, libraryKernel};
+  std::vector<const char *> known{depthwiseKernel, libraryKernel};
   if (const MicroKernel *own = findMicroKernel(shape))
-    kernelNames.push_back(own->name);
+    known.push_back(own->name);
   std::vector<std::pair<const char *, std::unique_ptr<Plan>>> candidates;
-  for (const char *kernel : kernelNames) {
+  for (const char *kernel : known) {
     auto plan = std::make_unique<Plan>();
     plan->shape = shape;
     if (take(*plan, kernel))
       candidates.emplace_back(kernel, std::move(plan));
   }
-  if (candidates.size() < 2)
-    return;
   // The kernel that the rules prefer is measured first.
   const auto preferred = makePlan(shape, /*kernel=*/nullptr);
   std::partition(candidates.begin(), candidates.end(), [&](const auto &candidate) {
@@ -50,12 +48,15 @@ void Convolver::measure(const mpc_rt_convolution_t &descriptor, const Convolutio
   // Filters that change are packed anew in every step, so that belongs to the time.
   mpc_rt_convolution_t alone = descriptor;
   alone.rhs_variable = keep ? descriptor.rhs_variable : -1;
+  std::vector<const char *> names;
   std::vector<std::function<void()>> calls;
-  for (auto &candidate : candidates)
+  for (auto &candidate : candidates) {
+    names.push_back(candidate.first);
     calls.emplace_back(
         [&, plan = candidate.second.get()] { run(*plan, alone, lhs, rhs, bias, result.data()); });
-  choices.set({KernelChoices::Operation::convolution, descriptor.id, batch, keep},
-              candidates[fastestOf(calls)].first);
+  }
+  choices.measure({KernelChoices::Operation::convolution, descriptor.id, batch, keep}, names,
+                  calls);
   // The copies that the slower ones packed are for nobody.
   for (auto entry = weights.begin(); entry != weights.end();)
     entry = std::get<0>(entry->first) == alone.rhs_variable ? weights.erase(entry) : ++entry;

@@ -2,6 +2,7 @@
 #include "runtime/drivers/cpu/kernels/cpu_kind.h"
 #include "mpc-rt/device.h"
 
+#include <cstdlib>
 #include <cstring>
 
 namespace mpc::rt {
@@ -28,7 +29,34 @@ constexpr KindRow kinds[] = {
     {"", everyFamily, 0, 0, unknownCpu},
 };
 
+constexpr struct {
+  CpuKind kind;
+  const char *name;
+} names[] = {{zen3, "zen3"},
+             {zen4, "zen4"},
+             {zen5, "zen5"},
+             {intelWithoutBFloat16, "intel"},
+             {intelWithBFloat16, "intel-bf16"},
+             {intelWithAmx, "intel-amx"},
+             {unknownCpu, "unknown"}};
+
+// A kind chooses among kernels that run here, so that any is right for any CPU.
+CpuKind wantedKind() noexcept {
+  const char *wanted = std::getenv("MPC_CPU_KIND");
+  for (const auto &row : names)
+    if (wanted && std::strcmp(row.name, wanted) == 0)
+      return row.kind;
+  return kindOf(cpu());
+}
+
 } // namespace
+
+const char *kindName(CpuKind kind) noexcept {
+  for (const auto &row : names)
+    if (row.kind == kind)
+      return row.name;
+  return "unknown";
+}
 
 CpuKind kindOf(const Cpu &cpu) noexcept {
   for (const KindRow &row : kinds)
@@ -40,7 +68,7 @@ CpuKind kindOf(const Cpu &cpu) noexcept {
 }
 
 CpuKind cpuKind() noexcept {
-  static const CpuKind kind = kindOf(cpu());
+  static const CpuKind kind = wantedKind();
   return kind;
 }
 

@@ -27,8 +27,10 @@ constexpr uint32_t everyCpu = amdCpus | otherCpus;
 
 // The kind depends on vendor, family and features, as CPUID gives them.
 CpuKind kindOf(const Cpu &cpu) noexcept;
-// The kind of this CPU.
+// The kind of this CPU, or the one that MPC_CPU_KIND names.
 CpuKind cpuKind() noexcept;
+// The name of one kind: "zen3".
+const char *kindName(CpuKind kind) noexcept;
 
 } // namespace mpc::rt
 

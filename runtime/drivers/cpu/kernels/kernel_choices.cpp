@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/drivers/cpu/kernels/kernel_choices.h"
 
-#include <algorithm>
-#include <chrono>
-#include <limits>
 #include <sstream>
 #include <tuple>
 
@@ -55,24 +52,15 @@ bool KernelChoices::parse(const std::string &text) {
   return true;
 }
 
-size_t fastestOf(const std::vector<std::function<void()>> &calls) {
-  constexpr int fewestTurns = 3, mostTurns = 100;
-  constexpr double enoughSeconds = 0.005, worthwhile = 0.97;
-  for (auto &call : calls)
-    call();
-  std::vector<double> least(calls.size(), std::numeric_limits<double>::infinity());
-  double total = 0;
-  const double enough = enoughSeconds * static_cast<double>(calls.size());
-  for (int turn = 0; turn < fewestTurns || (turn < mostTurns && total < enough); ++turn)
-    for (size_t i = 0; i < calls.size(); ++i) {
-      auto start = std::chrono::steady_clock::now();
-      calls[i]();
-      const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-      least[i] = std::min(least[i], taken.count());
-      total += taken.count();
-    }
-  const auto fastest = std::min_element(least.begin(), least.end());
-  return *fastest < worthwhile * least[0] ? static_cast<size_t>(fastest - least.begin()) : 0;
+void KernelChoices::measure(const Product &product, const std::vector<const char *> &names,
+                            const std::vector<std::function<void()>> &calls) {
+  std::optional<size_t> fastest;
+  if (calls.size() > 1)
+    fastest = fastestOf(calls, allowance);
+  if (fastest)
+    set(product, names[*fastest]);
+  else
+    left.insert(product);
 }
 
 } // namespace mpc::rt

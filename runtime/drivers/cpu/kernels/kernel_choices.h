@@ -4,11 +4,12 @@
 #ifndef MPC_RUNTIME_DRIVERS_CPU_KERNELS_KERNEL_CHOICES_H
 #define MPC_RUNTIME_DRIVERS_CPU_KERNELS_KERNEL_CHOICES_H
 
+#include "runtime/drivers/cpu/kernels/kernel_trials.h"
+
 #include <cstdint>
-#include <functional>
 #include <map>
+#include <set>
 #include <string>
-#include <vector>
 
 namespace mpc::rt {
 
@@ -23,9 +24,18 @@ public:
     bool operator<(const Product &other) const;
   };
 
-  // From then on every product without a choice is measured.
-  void startMeasuring() noexcept { measuring = true; }
-  bool toBeMeasured(const Product &product) const { return measuring && !find(product); }
+  // From then on every product without a choice is measured, as far as the allowance goes.
+  void startMeasuring(TrialAllowance allowed) noexcept {
+    measuring = true;
+    allowance = allowed;
+  }
+  bool toBeMeasured(const Product &product) const {
+    return measuring && !find(product) && !left.count(product);
+  }
+  // Measures the calls and keeps the name of the fastest; `product` is left to the rules where
+  // there is nothing to choose from or no time to measure.
+  void measure(const Product &product, const std::vector<const char *> &names,
+               const std::vector<std::function<void()>> &calls);
 
   // The kernel's name; null if nobody measured.
   const std::string *find(const Product &product) const;
@@ -39,16 +49,13 @@ public:
 
 private:
   bool measuring = false;
+  TrialAllowance allowance;
   std::map<Product, std::string> kernels;
+  std::set<Product> left; // to the rules
 };
 
 // The names of oneDNN's kernels and of the loops of DepthwiseConvolution in choices.
 constexpr char libraryKernel[] = "onednn", depthwiseKernel[] = "depthwise";
-
-// Which of the calls, at least one, takes the least time. After a call each that makes plans and
-// touches pages they take turns, so that what else the machine does meets all of them. The first
-// one stays unless something is gained.
-size_t fastestOf(const std::vector<std::function<void()>> &calls);
 
 } // namespace mpc::rt
 

@@ -4,9 +4,11 @@
 #include "mpc-rt/device.h"
 #include "runtime/base/cpu.h"
 
+#include <cstddef>
 #include <cstring>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <set>
 #include <string>
 
 namespace {
@@ -33,6 +35,27 @@ TEST(Device, CpuComesFirst) {
   EXPECT_GE(info.cores, 1u);
   EXPECT_GT(info.memory_bytes, uint64_t{1} << 28);
   EXPECT_GT(std::strlen(info.model), 3u);
+}
+
+TEST(Device, KnowsItsKindOfCpu) {
+  const std::set<std::string> kinds = {"zen3",       "zen4",      "zen5",   "intel",
+                                       "intel-bf16", "intel-amx", "unknown"};
+  EXPECT_TRUE(kinds.count(infoOf(0).cpu_kind)) << infoOf(0).cpu_kind;
+  EXPECT_EQ(infoOf(1).cpu_kind, nullptr);
+}
+
+// A program of before the field has a smaller struct, behind which lies what is not the runtime's.
+TEST(Device, LeavesWhatASmallerStructHasNot) {
+  mpc_rt_device_info_t info = {};
+  const char own[] = "own";
+  info.struct_size = offsetof(mpc_rt_device_info_t, cpu_kind);
+  info.cpu_kind = own;
+  EXPECT_EQ(mpc_rt_device_info(0, &info), MPC_RT_OK) << mpc_rt_last_error();
+  EXPECT_STREQ(info.name, "cpu");
+  EXPECT_EQ(info.struct_size, offsetof(mpc_rt_device_info_t, cpu_kind));
+  EXPECT_EQ(info.cpu_kind, own);
+  info.struct_size -= 1;
+  EXPECT_EQ(mpc_rt_device_info(0, &info), MPC_RT_INVALID_ARGUMENT);
 }
 
 // The kernel's own list, an independent reading of CPUID.

@@ -7,6 +7,7 @@
 #include "runtime/cts/isa.h"
 #include "runtime/drivers/cpu/kernels/int8_kernel.h"
 #include "runtime/drivers/cpu/kernels/kernel_choices.h"
+#include "runtime/drivers/cpu/kernels/kernel_trials.h"
 #include "runtime/drivers/cpu/kernels/micro_kernel.h"
 #include "runtime/drivers/driver.h"
 
@@ -58,7 +59,7 @@ TEST(KernelChoices, RefuseOtherText) {
 TEST(KernelChoices, AreMeasuredOnceAndWhereAsked) {
   KernelChoices choices;
   EXPECT_FALSE(choices.toBeMeasured({contraction, 1, 2, true}));
-  choices.startMeasuring();
+  choices.startMeasuring({});
   EXPECT_TRUE(choices.toBeMeasured({contraction, 1, 2, true}));
   choices.set({contraction, 1, 2, true}, "onednn");
   EXPECT_FALSE(choices.toBeMeasured({contraction, 1, 2, true}));
@@ -71,23 +72,82 @@ std::function<void()> taking(std::function<int(int)> milliseconds) {
   };
 }
 
-TEST(FastestOf, IsTheOneWhoseLeastTimeIsLeast) {
-  EXPECT_EQ(fastestOf({[] {}}), 0u);
-  const auto slow = taking([](int) { return 4; });
-  EXPECT_EQ(fastestOf({slow, taking([](int) { return 0; })}), 1u);
-  EXPECT_EQ(fastestOf({slow, slow, taking([](int) { return 0; })}), 2u);
-  // The first calls make plans; others meet what else the machine does.
-  EXPECT_EQ(fastestOf({slow, taking([](int call) { return call == 3 ? 0 : 12; })}), 1u);
+std::optional<size_t> fastest(const std::vector<std::function<void()>> &calls) {
+  TrialAllowance unbounded;
+  return fastestOf(calls, unbounded);
 }
 
-TEST(FastestOf, CallsLongOnesThreeTimesAfterTheFirst) {
+TEST(FastestOf, IsTheOneWhoseLeastTimeIsLeast) {
+  EXPECT_EQ(fastest({[] {}}), 0u);
+  const auto slow = taking([](int) { return 4; });
+  EXPECT_EQ(fastest({slow, taking([](int) { return 0; })}), 1u);
+  EXPECT_EQ(fastest({slow, slow, taking([](int) { return 0; })}), 2u);
+  // The first calls make plans; others meet what else the machine does.
+  EXPECT_EQ(fastest({slow, taking([](int call) { return call == 3 ? 0 : 12; })}), 1u);
+}
+
+// Two kernels of 10 and 5 ms, by a clock that only they move, in a training of so many steps.
+std::optional<size_t> fastestFor(uint64_t steps, int &calls) {
+  TrialAllowance allowance(steps);
+  double now = 0;
+  const auto taking = [&](double seconds) {
+    return [&now, &calls, seconds] {
+      ++calls;
+      now += seconds;
+    };
+  };
+  return fastestOf({taking(0.010), taking(0.005)}, allowance, [&now] { return now; });
+}
+
+TEST(FastestOf, LeavesShortTrainingsAlone) {
+  int calls = 0;
+  EXPECT_EQ(fastestFor(/*steps=*/149, calls), std::nullopt) << "three times the first one's time";
+  EXPECT_EQ(calls, 2);
+}
+
+TEST(FastestOf, MeasuresOnceWhereNoMoreIsPaid) {
+  int calls = 0;
+  EXPECT_EQ(fastestFor(/*steps=*/151, calls), 1u);
+  EXPECT_EQ(calls, 2 + 1 + 2);
+}
+
+TEST(FastestOf, MeasuresFullyInLongTrainings) {
+  int calls = 0;
+  EXPECT_EQ(fastestFor(/*steps=*/10000, calls), 1u);
+  EXPECT_EQ(calls, 2 + 1 + 3 * 2);
+}
+
+TEST(TrialAllowance, IsTwoPerCentOfAllSteps) {
+  TrialAllowance allowance(1000);
+  EXPECT_FALSE(allowance.covers(1e-9));
+  allowance.earn(0.5);
+  EXPECT_TRUE(allowance.covers(9.999));
+  EXPECT_FALSE(allowance.covers(10.001));
+  allowance.spend(4);
+  EXPECT_TRUE(allowance.covers(5.999));
+  EXPECT_FALSE(allowance.covers(6.001));
+  EXPECT_TRUE(TrialAllowance().covers(1e9));
+}
+
+TEST(KernelChoices, LeaveToTheRulesWhatNobodyPays) {
+  KernelChoices choices;
+  choices.startMeasuring(TrialAllowance(1));
+  const KernelChoices::Product product = {contraction, 1, 2, false};
+  const auto slow = taking([](int) { return 2; });
+  choices.measure(product, {"onednn", "avx2_float32"}, {slow, slow});
+  EXPECT_EQ(choices.find(product), nullptr);
+  EXPECT_FALSE(choices.toBeMeasured(product)) << "not again in each step";
+  EXPECT_EQ(choices.text(), "");
+}
+
+TEST(FastestOf, CallsLongOnesThreeTimesAfterTheFirstTwo) {
   int calls = 0;
   const std::function<void()> slow = [&calls] {
     ++calls;
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   };
-  fastestOf({slow});
-  EXPECT_EQ(calls, 1 + 3);
+  fastest({slow});
+  EXPECT_EQ(calls, 2 + 3);
 }
 
 class Tuning : public ::testing::Test {
@@ -147,7 +207,7 @@ protected:
 TEST_F(Tuning, MeasuresEachProductOnceAndKeepsTheResult) {
   multiply();
   EXPECT_EQ(driver->kernels().choices(), "") << "nothing was asked to be measured";
-  driver->kernels().tune();
+  driver->kernels().tune(/*steps=*/0);
   for (bool accumulate : {false, true}) { // what is measured leaves the result alone
     product.accumulate = accumulate;
     multiply();
@@ -171,7 +231,7 @@ TEST_F(Tuning, MeasuresProductsOfKeptBytes) {
   product.lhs = product.rhs = MPC_RT_INT8;
   product.out = MPC_RT_INT32;
   product.rhsVariable = 1;
-  driver->kernels().tune();
+  driver->kernels().tune(/*steps=*/0);
   multiply();
   EXPECT_EQ(driver->kernels().choices(), "") << "weights that change have no kernel of ours";
   const std::string measured = multiply(WeightUse::constant), choices = driver->kernels().choices();
@@ -191,7 +251,7 @@ TEST_F(Tuning, MeasuresProductsOfKeptBytes) {
 TEST_F(Tuning, MeasuresConvolutions) {
   convolve();
   EXPECT_EQ(driver->kernels().choices(), "");
-  driver->kernels().tune();
+  driver->kernels().tune(/*steps=*/0);
   images.rhsVariable = 1;
   images.hasBias = images.relu = true;
   const std::string changing = convolve(), kept = convolve(WeightUse::constant);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Instruction sets by name.
-#ifndef MPC_RUNTIME_COMMANDS_ISA_NAME_H
-#define MPC_RUNTIME_COMMANDS_ISA_NAME_H
+#ifndef MPC_RUNTIME_TRAINING_ISA_NAME_H
+#define MPC_RUNTIME_TRAINING_ISA_NAME_H
 
 #include <cstdint>
 
-namespace mpc::commands {
+namespace mpc::training {
 
 // Of an mpc_rt_isa_t; null for one that this program does not know.
 inline const char *isaName(uint32_t isa) {
@@ -21,6 +21,6 @@ inline const char *isaName(uint32_t isa) {
   }
 }
 
-} // namespace mpc::commands
+} // namespace mpc::training
 
 #endif
