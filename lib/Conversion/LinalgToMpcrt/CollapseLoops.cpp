@@ -91,8 +91,8 @@ linalg::GenericOp mpc::dropUnitLoops(linalg::GenericOp op) {
   SmallVector<Value> buffers;
   bool changes = iterators.size() < loops.size();
   for (OpOperand &operand : op->getOpOperands()) {
-    AffineMap map = op.getMatchingIndexingMap(&operand).replaceDimsAndSymbols(
-        loops, {}, iterators.size(), 0);
+    AffineMap map =
+        op.getMatchingIndexingMap(&operand).replaceDimsAndSymbols(loops, {}, iterators.size(), 0);
     buffers.push_back(dropUnitDims(builder, op.getLoc(), operand.get(), map));
     maps.push_back(map);
     changes |= buffers.back() != operand.get();
@@ -100,9 +100,9 @@ linalg::GenericOp mpc::dropUnitLoops(linalg::GenericOp op) {
   if (!changes)
     return op;
   auto inputs = ArrayRef(buffers).take_front(op.getNumDpsInputs());
-  auto result = linalg::GenericOp::create(builder, op.getLoc(), TypeRange(), inputs,
-                                          ArrayRef(buffers).drop_front(inputs.size()), maps,
-                                          iterators);
+  auto result =
+      linalg::GenericOp::create(builder, op.getLoc(), TypeRange(), inputs,
+                                ArrayRef(buffers).drop_front(inputs.size()), maps, iterators);
   result.getRegion().takeBody(op.getRegion());
   op.erase();
   return result;
