@@ -7,6 +7,11 @@
 
 namespace mpc {
 
+/// The op without loops of one iteration, unless it sums, and its buffers without dimensions of
+/// extent 1: what is left may be one flat loop, and kernels of a convolution's weights are those of
+/// a matrix. The op itself where there are none.
+mlir::linalg::GenericOp dropUnitLoops(mlir::linalg::GenericOp op);
+
 /// The op with one loop for all over which it sums, where these follow each other in memory:
 /// offsets of numbers are then no remainders. The op itself where they do not.
 mlir::linalg::GenericOp collapseSums(mlir::linalg::GenericOp op);

@@ -433,6 +433,8 @@ linalg::GenericOp KernelOutliner::flatten(linalg::GenericOp op) {
 }
 
 LogicalResult KernelOutliner::outline(linalg::GenericOp op) {
+  if (!isOnDevice)
+    op = dropUnitLoops(op);
   auto space = analyzeIterationSpace(op, isOnDevice);
   if (failed(space))
     return failure();
@@ -454,7 +456,9 @@ LogicalResult KernelOutliner::outline(linalg::GenericOp op) {
     if (split == Split::Flat)
       space->grain = grain;
   }
-  if (space->split == Split::Parts && space->inner.size() > 1) {
+  // Columns are the innermost loop of both: the order of what is added stays.
+  const bool sumsColumns = space->split == Split::Columns && !isOnDevice;
+  if ((space->split == Split::Parts || sumsColumns) && space->inner.size() > 1) {
     op = collapseSums(op);
     space = analyzeIterationSpace(op, isOnDevice);
     if (failed(space))
