@@ -45,6 +45,7 @@ private:
   ExitCode load();
   ExitCode loadKeras(llvm::MemoryBufferRef buffer);
   friend ExitCode loadOnnx(Compilation &compilation);
+  friend ExitCode chooseShards(Compilation &compilation);
   friend ExitCode describeLayers(const CompileOptions &options, ModelLayers &model);
   friend ExitCode proveModel(const CompileOptions &options, const InputRanges &inputs,
                              std::vector<LayerProof> &proofs);
@@ -93,6 +94,10 @@ private:
 
 /// Takes in an ONNX model.
 ExitCode loadOnnx(Compilation &compilation);
+
+/// Marks the variables that several ranks update a part each of, as --shard says of their paths; of
+/// a module whose variables' roles are decided.
+ExitCode chooseShards(Compilation &compilation);
 
 } // namespace mpc
 
