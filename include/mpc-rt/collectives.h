@@ -88,6 +88,12 @@ MPC_RT_API mpc_rt_status_t mpc_rt_context_set_parts(mpc_rt_context_t *context,
                                                     mpc_rt_communicator_t *communicator,
                                                     uint32_t parts);
 
+/* Of a model that was compiled with --shard=optimizer each of several ranks keeps its part alone of
+ * what the optimizer has, and of float32 weights that layers read in 16 bits. All ranks call this,
+ * and the variables are whole: on a rank that passes `keep` other than 0 until the next update, on
+ * the others not at all. Before it reading such a variable, and saving, is FAILED_PRECONDITION. */
+MPC_RT_API mpc_rt_status_t mpc_rt_context_gather_variables(mpc_rt_context_t *context, int32_t keep);
+
 /* Which of `rows` rows are part `part` of `parts`, or rank `part` of so many ranks: halves of
  * halves, so that the parts of a rank are those of its rows. */
 MPC_RT_API void mpc_rt_part_rows(int64_t rows, uint32_t part, uint32_t parts, int64_t *first,

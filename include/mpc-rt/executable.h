@@ -80,7 +80,10 @@ enum {
 enum {
   /* Of a shadow: the entries that change no weights ("predict", "evaluate", "metric_results") read
    * it as the rhs of contractions alone, so that the runtime may have it made later, or never. */
-  MPC_RT_VARIABLE_ONLY_CONTRACTED = 1
+  MPC_RT_VARIABLE_ONLY_CONTRACTED = 1,
+  /* Updates touch the part of it alone that a rank owns (services->own_part), and nothing else
+   * does: on several ranks each needs memory for its part only. */
+  MPC_RT_VARIABLE_IN_PARTS = 2
 };
 
 typedef struct mpc_rt_variable_info_t {

@@ -305,7 +305,17 @@ typedef struct mpc_rt_trace_call_t {
 /* ---- Ranks ------------------------------------------------------------------------------- */
 
 enum {
-  MPC_RT_ALL_REDUCE_ENDS_BUCKET = 1 /* the arrays of this bucket are all there: they go now */
+  MPC_RT_ALL_REDUCE_ENDS_BUCKET = 1, /* the arrays of this bucket are all there: they go now */
+  /* Each rank needs the part of the reduction that it owns (own_part) alone. In the rest are sums
+   * of some ranks, in which an infinity or a NaN is one of the whole sum. */
+  MPC_RT_ALL_REDUCE_TO_PARTS = 2,
+  /* Nothing is reduced: the parts of the array, of any dtype, that ranks own go to all of them. */
+  MPC_RT_ALL_REDUCE_GATHERS = 4,
+  /* A rank without rows takes part like the others: the array is not made of rows. */
+  MPC_RT_ALL_REDUCE_ALWAYS = 8,
+  /* Results of the entry and updates of variables are all that comes of the array: a part of a
+   * batch whose results nobody reads does not need it. */
+  MPC_RT_ALL_REDUCE_FOR_RESULTS = 16
 };
 
 /* The reduction of an array over the ranks of a job, in place (mpc-rt/collectives.h); without ranks
@@ -399,6 +409,9 @@ typedef struct mpc_rt_services_t {
   /* Returns when the arrays of descriptor->bucket hold their reductions. */
   int32_t (*wait_for_ranks)(void *context, const mpc_rt_all_reduce_t *descriptor,
                             const mpc_rt_all_reduce_call_t *call);
+  /* Which of `count` elements this rank owns: part[1] of them from part[0] on, a multiple of 64;
+   * without ranks all. 0 or a status code. */
+  int32_t (*own_part)(void *context, int64_t count, int64_t *part);
 } mpc_rt_services_t;
 
 /* What an entry receives. Pointers are 64-byte aligned for variables and arena. */

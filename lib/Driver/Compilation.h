@@ -46,6 +46,7 @@ private:
   ExitCode loadKeras(llvm::MemoryBufferRef buffer);
   friend ExitCode loadOnnx(Compilation &compilation);
   friend class ShapeEntries;
+  friend ExitCode chooseShards(Compilation &compilation);
   friend ExitCode describeLayers(const CompileOptions &options, ModelLayers &model);
   friend ExitCode proveModel(const CompileOptions &options, const InputRanges &inputs,
                              std::vector<LayerProof> &proofs);
@@ -94,6 +95,10 @@ private:
 
 /// Takes in an ONNX model.
 ExitCode loadOnnx(Compilation &compilation);
+
+/// Marks the variables that several ranks update a part each of, as --shard says of their paths; of
+/// a module whose variables' roles are decided.
+ExitCode chooseShards(Compilation &compilation);
 
 } // namespace mpc
 

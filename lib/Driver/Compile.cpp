@@ -221,7 +221,7 @@ ExitCode Compilation::specializeBatch() {
 /// Adds @loss and the optimizer unless the IR already has them or only inference is wanted.
 ExitCode Compilation::prepareTraining(const llvm::json::Object &fileConfig) {
   if (ShapeEntries(*this).onlyPredicts(fileConfig) || module->lookupSymbol("loss"))
-    return kExitDone;
+    return chooseShards(*this);
   auto config = mergeCompileConfig(fileConfig, options);
   if (!config) {
     diagnostics.error(config.takeError());
@@ -253,7 +253,7 @@ ExitCode Compilation::prepareTraining(const llvm::json::Object &fileConfig) {
     return kExitBadInput;
   }
   compileConfig = *config;
-  return failed(buildTraining(*module, *config)) ? kExitBadInput : kExitDone;
+  return failed(buildTraining(*module, *config)) ? kExitBadInput : chooseShards(*this);
 }
 
 /// With --lint=error nothing is written of a model in which anything was found.
@@ -281,9 +281,10 @@ ExitCode Compilation::runPhase(Phase phase) {
   if (options.verbose)
     diagnostics.note("phase " + stringifyPhase(phase));
   if (failed(manager.run(*module)) || (!verifiesEachPass && failed(verify(*module))))
-    // Up to fusion, and where CUDA's kernels are made, the input can be at fault; elsewhere a
-    // failure is ours.
-    return phase <= Phase::Fusion || (options.cuda && phase == Phase::Kernels)
+    // Up to fusion, and where CUDA's kernels are made or ranks share updates, the input can be at
+    // fault; elsewhere a failure is ours.
+    return phase <= Phase::Fusion ||
+                   ((options.cuda || !options.shard.empty()) && phase == Phase::Kernels)
                ? kExitBadInput
                : reportInternalError(phase, "a pass failed");
   if (phase == Phase::Policy) {
@@ -303,8 +304,7 @@ ExitCode Compilation::runPhase(Phase phase) {
 ExitCode Compilation::runPhases() {
   if (options.explain != Explain::Off)
     explanation.listen(context);
-  if (options.compileTo)
-    last = *options.compileTo;
+  last = options.compileTo.value_or(last);
   for (int phase = int(first); phase <= int(std::min(last, Phase::Kernels)); ++phase) {
     if (Phase(phase) == Phase::Scaling)
       if (ExitCode code = ShapeEntries(*this).add(); code != kExitDone)

@@ -20,7 +20,9 @@ static std::string lateOptions(const CompileOptions &options, llvm::StringRef na
   if (options.linkStatic)
     text += " --link=static";
   if (options.batchParts)
-    text += " --distributed --deterministic-ranks=" + std::to_string(options.batchParts);
+    text += " --deterministic-ranks=" + std::to_string(options.batchParts);
+  if (options.pipeline.distributed)
+    text += " --distributed --bucket-bytes=" + std::to_string(options.pipeline.bucketBytes);
   if (options.embedWeights)
     text += " --weights=embedded";
   return text + " --name=" + name.str();

@@ -7,7 +7,7 @@
 using namespace mlir;
 using namespace mpc;
 
-void mpc::buildKernelsPipeline(OpPassManager &manager, Device device) {
+void mpc::buildKernelsPipeline(OpPassManager &manager, Device device, int64_t bucketBytes) {
   // After memory planning: what an op reads and writes has its place, so that a kernel's arguments
   // are final, and no kernel needs memory of its own.
   manager.addPass(createConvertLinalgToMpcrt({device}));
@@ -29,6 +29,8 @@ void mpc::buildKernelsPipeline(OpPassManager &manager, Device device) {
     manager.addPass(createCompactArena());
     // Last: what became part of a product is no launch any more.
     manager.addPass(createJoinLaunches());
+    // After it: a launch of a part counts what only the runtime knows.
+    manager.addPass(createShardUpdates({bucketBytes}));
   }
   manager.addPass(createVerifyKernels());
 }

@@ -2,6 +2,7 @@
 //
 // mpc-distribute: each rank of a job has samples of its own; what sums over the batch sums over the
 // ranks, too. The batch is the open extent, so an op says by its types where it ends.
+#include "dialects/mpc/IR/Sharding.h"
 #include "mlir/IR/Remarks.h"
 #include "mpc/Analysis/EntryRole.h"
 #include "mpc/Analysis/LayerPath.h"
@@ -74,12 +75,91 @@ private:
     for (Operation *op : ends)
       if (failed(reduceOverRanks(op)))
         return failure();
+    markSums(entry);
     if (!ends.empty())
       remark::passed(entry.getLoc(), remark::RemarkOpts::name("distributed")
                                          .category("mpc-distribute")
                                          .function(entry.getName()))
           << (llvm::Twine(ends.size()) + " values of all samples are reduced over ranks").str();
     return success();
+  }
+
+  /// Marks the sums that go element by element into updates of variables that ranks share.
+  void markSums(func::FuncOp entry) {
+    const bool shares = llvm::any_of(getOperation().getOps<VariableOp>(), [](VariableOp variable) {
+      return variable->hasAttr(kShardedAttr);
+    });
+    // In parts of a batch the gradients of the first part alone are read.
+    const bool isBackward = entryRoleOf(entry) == EntryRole::TrainBackward;
+    bool marks = false;
+    if (shares || isBackward)
+      entry.walk([&](AllReduceOp op) {
+        if (op.getKind() != ReduceKind::Sum || !goesByElements(op.getResult(), isBackward))
+          return;
+        op->setAttr(kByElementsAttr, UnitAttr::get(&getContext()));
+        marks = true;
+      });
+    // Each rank then tests what it updates.
+    if (marks)
+      entry.walk([&](AllFiniteOp op) {
+        if (llvm::any_of(op.getInputs(), comesOfSum))
+          testOverRanks(op, op.getInputs(), /*others=*/{}, /*always=*/true);
+      });
+  }
+
+  static bool passesElements(Operation *op) {
+    return isa<ElementwiseOpInterface, CastOp, VariableGradientOp>(op);
+  }
+
+  /// Whether the rule makes an element of its results of the same elements of the variable and all
+  /// that belongs to it, says what it builds.
+  static bool updatesByElements(OptimizerStepOp step) {
+    Block scratch;
+    OpBuilder builder(step.getContext());
+    builder.setInsertionPointToStart(&scratch);
+    (void)expandOptimizerStep(builder, step);
+    return llvm::all_of(scratch, [](Operation &op) {
+      return passesElements(&op) || op.hasTrait<OpTrait::ConstantLike>() ||
+             isa<BroadcastLikeOp>(op);
+    });
+  }
+
+  /// Whether an update, a test whether numbers are finite, or with `toResults` a result of the
+  /// entry is all that comes of the value, and is made of it element by element.
+  static bool goesByElements(Value value, bool toResults) {
+    llvm::SetVector<Value> values;
+    values.insert(value);
+    bool isUsed = false;
+    for (size_t i = 0; i != values.size(); ++i)
+      for (OpOperand &use : values[i].getUses()) {
+        Operation *user = use.getOwner();
+        isUsed = true;
+        if (isa<AllFiniteOp>(user) || (toResults && isa<func::ReturnOp>(user)))
+          continue;
+        if (auto step = dyn_cast<OptimizerStepOp>(user); step && updatesByElements(step))
+          continue;
+        const bool goesOn =
+            passesElements(user) && user->getNumResults() == 1 &&
+            tensorTypeOf(user->getResult(0)).getShape() == tensorTypeOf(value).getShape();
+        if (!goesOn)
+          return false;
+        values.insert(user->getResult(0));
+      }
+    return isUsed;
+  }
+
+  /// Whether the value is made of a marked sum, element by element.
+  static bool comesOfSum(Value value) {
+    llvm::SetVector<Value> values;
+    values.insert(value);
+    for (size_t i = 0; i != values.size(); ++i) {
+      Operation *op = values[i].getDefiningOp();
+      if (auto sum = dyn_cast_or_null<AllReduceOp>(op); sum && sum->hasAttr(kByElementsAttr))
+        return true;
+      if (op && passesElements(op))
+        values.insert(op->operand_begin(), op->operand_end());
+    }
+    return false;
   }
 
   /// Whether a run before this one left its reductions, of which every change has one.
@@ -155,16 +235,24 @@ private:
 
   /// Rows that an optimizer reads one by one are finite where those of all ranks are: in their
   /// place a step's test gets a number that is infinite where some are not.
-  static void testOverRanks(AllFiniteOp op) {
-    OpBuilder builder(op);
-    Location loc = op.getLoc();
-    Type number = builder.getF32Type();
+  static void testRowsOverRanks(AllFiniteOp op) {
     SmallVector<Value> rows, others;
     for (Value input : op.getInputs())
       (hasBatch(input.getType()) ? rows : others).push_back(input);
-    Value own = AllFiniteOp::create(builder, loc, op.getType(), rows);
-    Value truth = CastOp::create(builder, loc, tensorTypeOf(own).clone(number), own);
-    Value all = AllReduceOp::create(builder, loc, ReduceKind::Min, truth, /*before=*/false);
+    testOverRanks(op, rows, others, /*always=*/false);
+  }
+
+  /// The test of `own`, which each rank has its own of, and `others`.
+  static void testOverRanks(AllFiniteOp op, ValueRange own, SmallVector<Value> others,
+                            bool always) {
+    OpBuilder builder(op);
+    Location loc = op.getLoc();
+    Type number = builder.getF32Type();
+    Value test = AllFiniteOp::create(builder, loc, op.getType(), own);
+    Value truth = CastOp::create(builder, loc, tensorTypeOf(test).clone(number), test);
+    auto all = AllReduceOp::create(builder, loc, ReduceKind::Min, truth, /*before=*/false);
+    if (always)
+      all->setAttr(kAlwaysAttr, builder.getUnitAttr());
     Value one = scalarConstant(builder, loc, number, 1);
     others.push_back(DivideOp::create(builder, loc, one, all));
     op.getInputsMutable().assign(others);
@@ -172,7 +260,7 @@ private:
 
   LogicalResult reduceOverRanks(Operation *op) {
     if (auto finite = dyn_cast<AllFiniteOp>(op)) {
-      testOverRanks(finite);
+      testRowsOverRanks(finite);
       return success();
     }
     auto batch = dyn_cast<BatchOpInterface>(op);

@@ -71,6 +71,13 @@ void Buffer::useSmallPages(uint64_t offset, uint64_t length) noexcept {
     madvise(pointer + first, end - first, MADV_NOHUGEPAGE); // advice: failing costs memory only
 }
 
+void Buffer::drop(uint64_t offset, uint64_t length) noexcept {
+  const uint64_t first = alignUp(offset, smallPage),
+                 end = (offset + length) / smallPage * smallPage;
+  if (mapped && first < end)
+    madvise(pointer + first, end - first, MADV_DONTNEED);
+}
+
 void Buffer::reset() noexcept {
   if (mapped)
     munmap(mapped, mappedBytes);

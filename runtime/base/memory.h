@@ -49,6 +49,9 @@ public:
   // Makes the pages of a part that will not be used as a whole come one by one. This has no effect
   // on memory of the caller's.
   void useSmallPages(uint64_t offset, uint64_t length) noexcept;
+  // Gives whole pages of a part that are not needed any more back; they read as zeros. Memory of
+  // the caller's stays as it is.
+  void drop(uint64_t offset, uint64_t length) noexcept;
   // Says what is wrong with the memory that the last call got; null when there was none.
   const char *problem() const { return wrong; }
 

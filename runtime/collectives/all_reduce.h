@@ -17,9 +17,25 @@
 
 namespace mpc::rt {
 
+// Who has the reduction afterwards.
+enum class Share {
+  whole,   // all ranks, all of it
+  ownPart, // each rank the part that it owns (rank_parts.h)
+  gathered // nothing is reduced: the parts of all ranks go to all of them, with any dtype
+};
+
 struct Reduction {
   mpc_rt_dtype_t dtype;
   mpc_rt_reduction_t kind;
+  Share share = Share::whole;
+  // A part of a batch needs it only for results that it has.
+  bool isForResults = false;
+};
+
+// Elements somewhere in memory.
+struct RankArray {
+  void *data;
+  size_t count;
 };
 
 // `data` of each rank, `count` elements, becomes the reduction of all of them. `scratch` has room
@@ -30,19 +46,6 @@ size_t allReduceScratch(const Transport &transport, Reduction reduction, size_t 
 
 // MPC_RT_REDUCTION_SUM_BEFORE, of a few elements.
 mpc_rt_status_t sumBefore(Transport &transport, mpc_rt_dtype_t dtype, void *data, size_t count);
-
-// The elements of the whole that a rank owns after a reduce-scatter: of a number of ranks that is a
-// power of two.
-struct Segment {
-  size_t begin, end;
-};
-Segment segmentOf(const Transport &transport, size_t count);
-
-// The first half of an allReduce: only the rank's own segment holds the reduction afterwards.
-mpc_rt_status_t reduceScatter(Transport &transport, Reduction reduction, void *data, size_t count,
-                              void *scratch);
-// The second half: every rank's segment goes to all ranks. Elements of `elementBytes`.
-mpc_rt_status_t allGather(Transport &transport, void *data, size_t count, size_t elementBytes);
 
 // The bytes of rank `root` go to all others.
 mpc_rt_status_t broadcast(Transport &transport, void *data, size_t bytes, unsigned root);

@@ -73,17 +73,22 @@ void Communicator::work() {
 }
 
 mpc_rt_status_t Communicator::reduce(const Job &job) {
+  const size_t element = dtypeSize(job.reduction.dtype);
+  if (job.reduction.share == Share::ownPart)
+    return reduceToParts(*transport, job.reduction, job.arrays, memory);
+  if (job.reduction.share == Share::gathered)
+    return gatherParts(*transport, element, job.arrays, memory);
   auto allReduceOf = [&](void *data, size_t count) {
     if (job.reduction.kind == MPC_RT_REDUCTION_SUM_BEFORE)
       return sumBefore(*transport, job.reduction.dtype, data, count);
     const size_t bytes = allReduceScratch(*transport, job.reduction, count);
-    if (scratch.size() < bytes)
-      scratch.resize(bytes);
-    return rt::allReduce(*transport, job.reduction, data, count, scratch.data());
+    if (memory.scratch.size() < bytes)
+      memory.scratch.resize(bytes);
+    return rt::allReduce(*transport, job.reduction, data, count, memory.scratch.data());
   };
   if (job.arrays.size() == 1)
     return allReduceOf(job.arrays[0].data, job.arrays[0].count);
-  const size_t element = dtypeSize(job.reduction.dtype);
+  std::vector<char> &packed = memory.packed;
   size_t count = 0;
   for (const RankArray &array : job.arrays)
     count += array.count;

@@ -7,6 +7,7 @@
 
 #include "runtime/base/memory.h"
 #include "runtime/collectives/event_log.h"
+#include "runtime/collectives/rank_parts.h"
 #include "runtime/collectives/reducer.h"
 
 #include <condition_variable>
@@ -61,7 +62,7 @@ private:
   mpc_rt_status_t failure = MPC_RT_OK; // the first one, after which nothing is done
   std::string problem;
   EventLog events;
-  std::vector<char> packed, scratch;
+  PartMemory memory;
   std::thread worker;
 };
 

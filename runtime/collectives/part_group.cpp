@@ -41,7 +41,9 @@ uint64_t PartGroup::start(unsigned part, Reduction reduction, std::vector<RankAr
     jobs.push_back(std::move(made));
   }
   Job &job = jobOf(number);
-  job.isMixed |= reduction.dtype != job.reduction.dtype || reduction.kind != job.reduction.kind;
+  // Each part needs all of the result.
+  job.isMixed |= reduction.dtype != job.reduction.dtype || reduction.kind != job.reduction.kind ||
+                 reduction.share != Share::whole;
   job.arrays[part] = std::move(arrays);
   if (++job.started != parts)
     return number;
@@ -153,6 +155,8 @@ mpc_rt_status_t PartGroup::waitForRanks(std::unique_lock<std::mutex> &lock, Job 
 }
 
 void PartGroup::take(const Part &part, const Job &job) {
+  if (hasOneResult && job.reduction.isForResults && part.index != 0)
+    return; // it goes on with what its array held when the parts were combined
   const size_t element = dtypeSize(job.reduction.dtype);
   const std::vector<RankArray> &arrays = job.arrays[part.index];
   const char *from = job.result.data();

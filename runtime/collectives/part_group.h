@@ -22,6 +22,8 @@ public:
 
   // That of one part. The first part's thread is the one that waits for other ranks.
   Reducer &reducer(unsigned part) { return *reducers[part]; }
+  // Whether the first part alone has results.
+  void setOneResult(bool has) { hasOneResult = has; }
   // A part will not go on: the others stop waiting, with this failure.
   void stop(mpc_rt_status_t status, const char *problem);
   // After a failure, when no part runs: returns when the communicator has no job any more.
@@ -67,6 +69,7 @@ private:
 
   Communicator &communicator;
   const unsigned parts;
+  bool hasOneResult = false;
   std::vector<std::unique_ptr<Part>> reducers;
   std::mutex mutex;
   std::condition_variable changed;

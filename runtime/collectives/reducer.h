@@ -11,12 +11,6 @@
 
 namespace mpc::rt {
 
-// Elements somewhere in memory.
-struct RankArray {
-  void *data;
-  size_t count;
-};
-
 class Reducer {
 public:
   virtual ~Reducer() = default;

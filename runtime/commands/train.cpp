@@ -53,6 +53,16 @@ private:
   Console &console_;
 };
 
+/// Callbacks behind this one read weights at the end of an epoch, which are whole then.
+class WholeWeights : public training::Callback {
+public:
+  explicit WholeWeights(std::function<Status()> gather) : gather_(std::move(gather)) {}
+  Status epochEnd(int64_t, training::Logs &, std::string &) override { return gather_(); }
+
+private:
+  std::function<Status()> gather_;
+};
+
 /// One training run with its callbacks and files.
 class Run {
 public:
@@ -87,6 +97,8 @@ public:
     fit.saveEvery = options_.saveEvery;
     if (!options_.checkpoint.empty())
       fit.saveCheckpoint = [&](const training::FitState &state) { return saveCheckpoint(state); };
+    else if (options_.othersCheckpoint)
+      fit.saveCheckpoint = [&](const training::FitState &) { return gather(/*everywhere=*/false); };
     Failure lostRank;
     fit.interrupted = [&] {
       // Ranks leave after the same step, whichever of them was asked to.
@@ -253,6 +265,8 @@ private:
           [this](const std::string &text) { note(text); }));
     }
     if (options_.earlyStop)
+      callbacks_.push_back(std::make_unique<WholeWeights>([this] { return gather(true); }));
+    if (options_.earlyStop)
       callbacks_.push_back(std::make_unique<training::EarlyStop>(*options_.earlyStop, &session_));
     if (!options_.csvLog.empty())
       callbacks_.push_back(std::make_unique<training::CsvLog>(options_.csvLog, warn));
@@ -297,7 +311,17 @@ private:
     return failure.empty() ? Status() : Status(failure);
   }
 
+  /// Ranks that have parts of variables (mpcc --shard=optimizer) bring them together, on the first
+  /// one or on all. All ranks call it.
+  Status gather(bool everywhere) {
+    const mpc_rt_status_t status =
+        mpc_rt_context_gather_variables(session_.context(), everywhere || job_.isFirst());
+    return status ? Status(session_.runtimeFailure(status)) : Status();
+  }
+
   Status saveCheckpoint(const training::FitState &state) {
+    if (Status status = gather(/*everywhere=*/false); !status)
+      return status;
     training::CallbackState saved;
     for (const auto &callback : callbacks_)
       callback->save(saved);
@@ -368,6 +392,11 @@ private:
                          : "; go on with --resume " + options_.checkpoint));
       return 128 + number;
     }
+    // Weights change on all ranks below, or are read on the first one.
+    const bool changesWeights = training::hasAverages(session_) || options_.earlyStop;
+    if (changesWeights || !options_.save.empty() || options_.othersSave)
+      if (Status status = gather(changesWeights); !status)
+        return console_.fail(status.failure());
     // As Keras's fit ends; a trace is of single steps, which do not do it.
     if (options_.steps == 0)
       if (Status status = training::finalizeAverages(session_); !status)
@@ -421,6 +450,9 @@ int trainOnRank(TrainOptions &options, training::RankJob &job, Console &console)
     opened =
         Failure("--numerics: reports what ranks compute, not the parts of --deterministic-ranks; "
                 "leave one of the two out");
+  if (opened && !options.trace.empty() && job.size() > 1 && training::hasParts(**session))
+    opened = Failure("--trace: reads whole variables behind each step, of which ranks have parts "
+                     "here; trace one rank, or compile without --shard=optimizer");
   if (opened && options.deterministicRanks && options.session.tuning.way == TuningWay::measure)
     opened =
         Failure("--tune: ranks would measure different kernels, which sum in other orders, and "

@@ -11,6 +11,8 @@
 namespace mpc::commands {
 
 void TrainOptions::keepToOneself() {
+  othersSave = !save.empty();
+  othersCheckpoint = !checkpoint.empty();
   for (std::string *file : {&save, &checkpoint, &csvLog, &jsonLog, &tensorBoard, &trace})
     file->clear();
   memory = json = false;

@@ -18,7 +18,8 @@ struct TrainOptions {
   int64_t batchSize = 0; // 0 = the compiled batch, else 32
   int64_t steps = 0, saveEvery = 0, keep = 2, numericsEvery = 100;
   training::Shuffle shuffle = training::Shuffle::EachPass;
-  uint32_t deterministicRanks = 0; // parts of a batch; 0 = one on each rank
+  uint32_t deterministicRanks = 0;                   // parts of a batch; 0 = one on each rank
+  bool othersSave = false, othersCheckpoint = false; // of a rank after the first: whether it does
   bool terminateOnNaN = false, deterministic = false, memory = false, json = false, quiet = false;
   std::optional<training::EarlyStopOptions> earlyStop;
   std::optional<training::ReduceLearningRateOptions> reduceLearningRate;

@@ -35,6 +35,13 @@ bool readsRows(const mpc_rt_entry_info_t &entry) {
   return std::any_of(entry.inputs, entry.inputs + entry.input_count, hasRows);
 }
 
+bool updateReadsRows(const mpc_rt_executable_t &executable) {
+  return std::any_of(executable.entries, executable.entries + executable.entry_count,
+                     [](const mpc_rt_entry_info_t &entry) {
+                       return areEqual(entry.name, "train_apply") && readsRows(entry);
+                     });
+}
+
 // BatchParts::trainStep() gives these.
 bool isStepResult(const char *output) {
   return areEqual(output, "loss") || areEqual(output, "learning_rate") ||
@@ -66,8 +73,8 @@ BatchParts::~BatchParts() {
 
 mpc_rt_status_t BatchParts::makeContexts() {
   const mpc_rt_executable_t &executable = whole.executable();
-  if (const uint32_t index = indexOf("train_apply"); index != noEntry)
-    updatesByParts = readsRows(executable.entries[index]);
+  updatesByParts = updateReadsRows(executable);
+  group.setOneResult(!updatesByParts);
   uint64_t bytes = 0;
   for (uint32_t i = 0; i < executable.variable_count; ++i)
     if (updatesByParts || isOfEachPart(executable.variables[i]))
@@ -235,7 +242,7 @@ mpc_rt_status_t BatchParts::apply(void *const *gradients, mpc_rt_applied_t *appl
   if (auto status = openLoops())
     return status;
   if (!updatesByParts)
-    return whole.trainLoop->apply(whole, gradients, applied);
+    return applyOnce(gradients, applied);
   // All copies are made before the first part changes what they are of.
   auto copy = [&](unsigned part) -> mpc_rt_status_t {
     copyVariables(*parts[part], /*forUpdate=*/true);
@@ -249,6 +256,15 @@ mpc_rt_status_t BatchParts::apply(void *const *gradients, mpc_rt_applied_t *appl
                      : loopOf(part).apply(*parts[part]->context, nullptr, nullptr);
   });
   whole.driver->variablesChanged();
+  return status;
+}
+
+// Ranks that have parts of variables exchange what they have updated.
+mpc_rt_status_t BatchParts::applyOnce(void *const *gradients, mpc_rt_applied_t *applied) {
+  if (whole.variableParts)
+    whole.rankReductions = std::make_unique<RankReductions>(communicator);
+  const mpc_rt_status_t status = whole.trainLoop->apply(whole, gradients, applied);
+  whole.rankReductions.reset();
   return status;
 }
 
@@ -379,6 +395,15 @@ mpc_rt_status_t checkParts(const mpc_rt_context_t &context, uint32_t ranks, uint
       if (const char *name = executable.entries[i].outputs[j].name; !isStepResult(name))
         return fail(MPC_RT_FAILED_PRECONDITION,
                     "%s: a step in parts has no output '%s'; train it without parts", model, name);
+  // Each part would need whole variables.
+  if (ranks > 1 && updateReadsRows(executable))
+    for (uint32_t i = 0; i < executable.variable_count; ++i)
+      if (executable.variables[i].flags & MPC_RT_VARIABLE_IN_PARTS)
+        return fail(MPC_RT_FAILED_PRECONDITION,
+                    "%s: its optimizer reads the rows that an embedding was taken from, so that "
+                    "each part of a batch updates all variables, of which ranks have parts here; "
+                    "compile it without --shard=optimizer",
+                    model);
   if (!context.driver->computes() || context.driver->ownsMemory())
     return fail(MPC_RT_FAILED_PRECONDITION, "%s: only a CPU computes a batch in parts", model);
   return MPC_RT_OK;
@@ -403,6 +428,8 @@ mpc_rt_status_t mpc_rt_context_set_parts(mpc_rt_context_t *context,
       if (auto status = made->makeContexts())
         return status;
     }
+    if (auto status = shareVariables(*context, made ? ranks : nullptr))
+      return status;
     context->rankReductions.reset();
     // A forward pass kept values of the parts that were.
     context->trainLoop.reset();

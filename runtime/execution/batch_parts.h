@@ -52,6 +52,7 @@ private:
   void copyVariables(Part &part, bool forUpdate);
   void restartReductions();
   mpc_rt_status_t onParts(const std::function<mpc_rt_status_t(unsigned)> &body);
+  mpc_rt_status_t applyOnce(void *const *gradients, mpc_rt_applied_t *applied);
   mpc_rt_status_t trainStep(const mpc_rt_entry_info_t &entry, const void *const *inputs,
                             void *const *outputs, int64_t batch);
   // The caller's tensors are checked.

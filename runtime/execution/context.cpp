@@ -233,6 +233,8 @@ mpc_rt_status_t mpc_rt_context_memory(const mpc_rt_context_t *context, mpc_rt_me
     return fail(MPC_RT_INVALID_ARGUMENT,
                 "mpc_rt_context_memory: a null argument, or memory.struct_size is not set");
   memory->variable_bytes = context->layout.bytes;
+  if (context->variableParts)
+    memory->variable_bytes -= context->variableParts->bytesElsewhere();
   memory->arena_planned_bytes = context->arenaPlanned;
   memory->arena_allocated_bytes =
       context->arena.size() + (context->trainLoop ? context->trainLoop->bytes() : 0);

@@ -15,6 +15,7 @@
 #include "runtime/execution/train_loop.h"
 #include "runtime/execution/value_watch.h"
 #include "runtime/execution/variable_layout.h"
+#include "runtime/execution/variable_parts.h"
 #include "runtime/execution/variable_values.h"
 #include "runtime/module/model.h"
 #include "runtime/numerics/trace_record.h"
@@ -59,6 +60,7 @@ struct mpc_rt_context_t {
   std::unique_ptr<mpc::rt::ValueWatch> valueWatch;         // null: nobody watches
   std::unique_ptr<mpc::rt::TraceRecord> traceRecord;       // null: nothing that is reported is kept
   std::unique_ptr<mpc::rt::RankReductions> rankReductions; // null: one rank
+  std::unique_ptr<mpc::rt::VariableParts> variableParts;   // null: all variables are whole
   std::unique_ptr<mpc::rt::PartOfCall> noRows;             // the calls of a rank that has none
   std::unique_ptr<mpc::rt::BatchParts> batchParts;         // null: a batch is one part
   std::unique_ptr<mpc::rt::Driver> driver; // last: it may hold device memory of the above
@@ -88,6 +90,12 @@ mpc_rt_status_t openLoop(mpc_rt_context_t &context);
 
 // FAILED_PRECONDITION for a model whose entries reduce nothing.
 mpc_rt_status_t checkDistributed(const mpc_rt_context_t &context);
+
+// From now on the rank may have parts of variables only, those of this communicator's ranks; with
+// null or one rank all of them. FAILED_PRECONDITION where it has parts already.
+mpc_rt_status_t shareVariables(mpc_rt_context_t &context, Communicator *communicator);
+// FAILED_PRECONDITION where the rank has a part of the variable only.
+mpc_rt_status_t checkWhole(const mpc_rt_context_t &context, uint32_t variable);
 
 // A run calls these in this order. The first one checks whether a fork left the context as it
 // should be.

@@ -11,21 +11,30 @@
 #include "runtime/execution/services.h"
 
 #include <cstring>
+#include <utility>
 
 namespace mpc::rt {
 
 mpc_rt_status_t RankReductions::start(const mpc_rt_all_reduce_t &descriptor, void *data) {
   const auto kind = mpc_rt_reduction_t(descriptor.reduction);
-  if (isMuted)
+  const bool gathers = descriptor.flags & MPC_RT_ALL_REDUCE_GATHERS;
+  if (isMuted && !gathers && !(descriptor.flags & MPC_RT_ALL_REDUCE_ALWAYS))
     fillNeutral(descriptor.dtype, kind, data, size_t(descriptor.count));
-  open.push_back({data, size_t(descriptor.count)});
+  const bool toParts = descriptor.flags & MPC_RT_ALL_REDUCE_TO_PARTS;
+  areForResults &= (descriptor.flags & MPC_RT_ALL_REDUCE_FOR_RESULTS) != 0;
+  (toParts ? openToParts : open).push_back({data, size_t(descriptor.count)});
   if (!(descriptor.flags & MPC_RT_ALL_REDUCE_ENDS_BUCKET))
     return MPC_RT_OK;
   if (numbers.size() <= descriptor.bucket)
     numbers.resize(descriptor.bucket + 1);
-  std::vector<RankArray> arrays;
-  arrays.swap(open);
-  numbers[descriptor.bucket] = reducer.start({descriptor.dtype, kind}, std::move(arrays));
+  auto send = [&](std::vector<RankArray> &arrays, Share share) {
+    if (!arrays.empty())
+      numbers[descriptor.bucket] =
+          reducer.start({descriptor.dtype, kind, share, areForResults}, std::exchange(arrays, {}));
+  };
+  send(openToParts, Share::ownPart);
+  send(open, gathers ? Share::gathered : Share::whole);
+  areForResults = true;
   return MPC_RT_OK;
 }
 
@@ -71,6 +80,17 @@ int32_t waitForRanksService(void *context, const mpc_rt_all_reduce_t *descriptor
   });
 }
 
+int32_t ownPartService(void *context, int64_t count, int64_t *part) {
+  auto &used = *static_cast<mpc_rt_context_t *>(context);
+  const auto &parts = used.variableParts;
+  if (parts && !used.isReserving)
+    parts->keepOwn(); // an update asks, when it has all that it needs of whole variables
+  const RankPart own = parts ? parts->ownPart(size_t(count)) : RankPart{0, size_t(count)};
+  part[0] = int64_t(own.begin);
+  part[1] = int64_t(own.end - own.begin);
+  return MPC_RT_OK;
+}
+
 } // namespace
 
 mpc_rt_status_t checkDistributed(const mpc_rt_context_t &context) {
@@ -85,6 +105,7 @@ mpc_rt_status_t checkDistributed(const mpc_rt_context_t &context) {
 void setRankReductions(mpc_rt_services_t &services) noexcept {
   services.all_reduce = allReduceService;
   services.wait_for_ranks = waitForRanksService;
+  services.own_part = ownPartService;
 }
 
 } // namespace mpc::rt
@@ -103,6 +124,8 @@ mpc_rt_status_t mpc_rt_context_set_communicator(mpc_rt_context_t *context,
     if (isShared)
       if (auto status = checkDistributed(*context))
         return status;
+    if (auto status = shareVariables(*context, isShared ? &communicator->communicator : nullptr))
+      return status;
     context->batchParts.reset();
     context->rankReductions =
         isShared ? std::make_unique<RankReductions>(communicator->communicator) : nullptr;

@@ -22,8 +22,9 @@ public:
 
 private:
   Reducer &reducer;
-  std::vector<RankArray> open;   // of the bucket that is being filled
-  std::vector<uint64_t> numbers; // what start() of the reducer returned, by bucket
+  std::vector<RankArray> open, openToParts; // of the bucket that is being filled
+  std::vector<uint64_t> numbers;            // what start() of the reducer returned, by bucket
+  bool areForResults = true;                // all of those
   bool isMuted = false;
 };
 

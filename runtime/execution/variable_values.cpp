@@ -121,6 +121,8 @@ bool mayBeElsewhere(const mpc_rt_context_t &context, uint32_t variable) {
 
 void replaceVariable(mpc_rt_context_t &context, uint32_t variable) {
   leave(context.values, variable, State::own);
+  if (context.variableParts)
+    context.variableParts->becameWhole(variable);
   context.values.owners[variable].reset();
   // An empty variable still gets a valid address; the arena of a model without any is null.
   context.variables[variable] = context.variableArena.data() + context.layout.offsets[variable];
@@ -128,6 +130,8 @@ void replaceVariable(mpc_rt_context_t &context, uint32_t variable) {
 
 void borrowVariable(mpc_rt_context_t &context, uint32_t variable, std::shared_ptr<void> owner,
                     void *data) {
+  if (context.variableParts)
+    context.variableParts->becameWhole(variable);
   leave(context.values, variable, State::borrowed);
   context.values.owners[variable] = std::move(owner);
   context.variables[variable] = data;

@@ -26,6 +26,8 @@ void refreshShadow(mpc_rt_context_t &context, uint32_t shadow) {
 }
 
 mpc_rt_status_t fetchVariable(mpc_rt_context_t &context, uint32_t variable) {
+  if (auto status = checkWhole(context, variable))
+    return status;
   if (auto status = readyVariable(context, variable))
     return status;
   return fetchForWriting(context, variable);
@@ -84,7 +86,8 @@ extern "C" {
 void *mpc_rt_context_variable(mpc_rt_context_t *context, uint32_t variable, size_t *bytes) {
   if (!context || variable >= context->variables.size())
     return nullptr;
-  if (exposeVariable(*context, variable) || fetchVariable(*context, variable))
+  if (checkWhole(*context, variable) || exposeVariable(*context, variable) ||
+      fetchVariable(*context, variable))
     return nullptr;
   if (bytes)
     *bytes = context->layout.sizes[variable];
@@ -149,6 +152,11 @@ mpc_rt_status_t mpc_rt_context_variables_changed(mpc_rt_context_t *context) {
   ContextUse use(&context->user, "mpc_rt_context_variables_changed");
   if (use.status())
     return use.status();
+  // Shadows are made of whole weights.
+  for (uint32_t i = 0; i < context->variables.size(); ++i)
+    if (auto &info = context->executable().variables[i]; info.role == MPC_RT_ROLE_SHADOW)
+      if (auto status = checkWhole(*context, static_cast<uint32_t>(info.shadow_of)))
+        return status;
   context->driver->variablesChanged();
   if (!context->driver->ownsMemory() && !context->values.shadowsAreExposed) {
     // Made when a run or a reader wants them.
@@ -173,7 +181,8 @@ void *mpc_rt_context_role_block(mpc_rt_context_t *context, uint32_t role, size_t
     return nullptr;
   auto &block = context->layout.roles[role];
   for (uint32_t i = 0; i < context->variables.size(); ++i)
-    if (context->executable().variables[i].role == role && exposeVariable(*context, i))
+    if (context->executable().variables[i].role == role &&
+        (checkWhole(*context, i) || exposeVariable(*context, i)))
       return nullptr;
   if (context->driver->deviceMemory().fetchVariables(block.offset, block.bytes))
     return nullptr;

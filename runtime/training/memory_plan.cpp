@@ -5,6 +5,7 @@
 #include "runtime/data/gather.h"
 #include "runtime/data/variable_tensor.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <set>
@@ -60,7 +61,9 @@ Result<MemoryPlan> planMemory(Session &session, const mpc_rt_entry_info_t &entry
   MemoryPlan plan;
   // Primitives of oneDNN, and oneDNN itself, come with the plan.
   plan.program = session.residentWhenOpened() + residentBytes() - before;
-  plan.variables = variableBytes(tables, std::strcmp(entry.name, "train_step") == 0);
+  // A rank of several may have parts of some.
+  plan.variables = std::min(variableBytes(tables, std::strcmp(entry.name, "train_step") == 0),
+                            memory.variable_bytes);
   plan.arena = memory.arena_planned_bytes;
   plan.workspaces = memory.library_bytes;
   plan.data = dataBytes(entry, rows, data, inOrder);

@@ -7,7 +7,9 @@
 
 namespace mpc::training {
 
-data::Status finalizeAverages(Session &session) {
+namespace {
+/// Weights with their averages; none unless all have one.
+std::vector<std::pair<uint32_t, uint32_t>> findAverages(const Session &session) {
   const mpc_rt_executable_t &tables = session.executable();
   std::map<std::string, uint32_t> optimizer; // by the last part of the name
   for (uint32_t i = 0; i < tables.variable_count; ++i)
@@ -24,9 +26,19 @@ data::Status finalizeAverages(Session &session) {
     auto average = optimizer.find(name + "_average");
     if (average == optimizer.end() ||
         tables.variables[average->second].tensor.dtype != tables.variables[i].tensor.dtype)
-      return data::Status();
+      return {};
     pairs.emplace_back(i, average->second);
   }
+  return pairs;
+}
+} // namespace
+
+bool hasAverages(const Session &session) { return !findAverages(session).empty(); }
+
+data::Status finalizeAverages(Session &session) {
+  const auto pairs = findAverages(session);
+  if (pairs.empty())
+    return data::Status();
   for (auto [weight, average] : pairs) {
     size_t size = 0, other = 0;
     void *to = mpc_rt_context_variable(session.context(), weight, &size);

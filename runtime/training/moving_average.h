@@ -7,6 +7,9 @@
 
 namespace mpc::training {
 
+/// Whether finalizeAverages() changes the weights.
+bool hasAverages(const Session &session);
+
 /// Keras's Optimizer.finalize_variable_values, which Model.fit calls at its end: with use_ema every
 /// trainable variable takes its average. Averages are the optimizer variables that Keras names
 /// `<variable path with _ for />_average`; without one for each trainable variable nothing happens.

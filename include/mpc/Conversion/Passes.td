@@ -163,6 +163,31 @@ def JoinLaunches : PhasePass<"mpc-join-launches", "Kernels"> {
   let dependentDialects = ["::mpc::mpcrt::MpcrtDialect"];
 }
 
+def ShardUpdates : PhasePass<"mpc-shard-updates", "Kernels"> {
+  let summary = "each rank of a job updates its part of variables";
+  let description = [{
+    For `mpcc --shard=optimizer`. A launch of a step that goes element by element through variables with `mpc.sharded`, and
+    what an optimizer has of them, goes through the elements that the rank owns alone. A gradient that nothing else reads
+    becomes mpcrt.reduce_scatter. What other ops read of these variables (16-bit copies of weights, or weights) is gathered
+    behind the update; variables that nothing else touches get `mpcrt.in_parts`: a rank has memory for its part only.
+
+    A launch stays whole where something reads all that it wrote (norms of variables), and for fewer than 1,024 elements. A
+    warning names variables that stay whole for the first reason; where all do, that is an error. A second run changes
+    nothing. Remark: `mpc-distribute` / `shards`.
+
+    ```mlir
+    mpcrt.launch @update count(%n) grain(1365) args(%g, %w, %m : memref<?xf32>, memref<?xf32>, memref<?xf32>)
+    // becomes, with views of the three
+    %begin, %count = mpcrt.own_part of 50176
+    mpcrt.launch @update count(%count) grain(1365) args(%own_g, %own_w, %own_m : ...)
+    mpcrt.all_gather outs(%w : memref<784x64xf32>) {bucket = 1 : i64, ends_bucket}
+    mpcrt.wait_for_ranks outs(%w : memref<784x64xf32>) {bucket = 1 : i64}
+    ```
+  }];
+  let options = [Option<"bucketBytes", "bucket-bytes", "int64_t", "4194304", "the largest message of several arrays">];
+  let dependentDialects = ["::mpc::mpcrt::MpcrtDialect", "::mlir::memref::MemRefDialect"];
+}
+
 def VerifyKernels : Pass<"mpc-verify-kernels", "::mlir::ModuleOp"> {
   let summary = "check the exit contract of the phase kernels";
   let description = [{

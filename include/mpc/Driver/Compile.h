@@ -69,6 +69,9 @@ struct CompileOptions {
   bool linkStatic = false;
   /// `--deterministic-ranks=M`: parts of a batch that any number of ranks computes; 0: none.
   uint32_t batchParts = 0;
+  /// `--shard=optimizer[:FILE]`: each rank updates a part of the variables, or of those that a
+  /// layout map names; empty: all of them.
+  std::string shard;
   std::string compilerVersion;
   std::optional<Phase> compileTo, compileFrom;
   Explain explain = Explain::Off;

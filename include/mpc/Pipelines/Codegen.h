@@ -13,7 +13,8 @@ void buildBuffersPipeline(mlir::OpPassManager &manager, Device device = Device::
                           int64_t bucketBytes = 4 << 20);
 
 /// buffers to kernels: phase 9. On CUDA, with memory of its own, entries touch no buffer.
-void buildKernelsPipeline(mlir::OpPassManager &manager, Device device = Device::cpu);
+void buildKernelsPipeline(mlir::OpPassManager &manager, Device device = Device::cpu,
+                          int64_t bucketBytes = 4 << 20);
 
 /// kernels to the LLVM dialect: the first half of phase 10; emitModule runs it itself.
 void buildLLVMPipeline(mlir::OpPassManager &manager);

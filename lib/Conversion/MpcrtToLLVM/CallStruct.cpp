@@ -55,6 +55,8 @@ public:
   void write(mpcrt::AttendGradientOp op);
   void write(mpcrt::TraceOp op);
   void write(mpcrt::AllReduceOp op) { writeReduction(op.getOut()); }
+  void write(mpcrt::ReduceScatterOp op) { writeReduction(op.getOut()); }
+  void write(mpcrt::AllGatherOp op) { writeReduction(op.getOut()); }
   void write(mpcrt::WaitForRanksOp op) { writeReduction(op.getOut()); }
 
   StackStruct fields;
@@ -148,8 +150,8 @@ Value mpc::storeCall(Emitter &emit, Block *prologue, Operation *op, Value batch,
   CallWriter writer(emit, batch, kernel);
   llvm::TypeSwitch<Operation *>(op)
       .Case<mpcrt::ContractOp, mpcrt::ConvolveOp, mpcrt::AttendOp, mpcrt::AttendGradientOp,
-            mpcrt::TraceOp, mpcrt::AllReduceOp, mpcrt::WaitForRanksOp>(
-          [&](auto call) { writer.write(call); })
+            mpcrt::TraceOp, mpcrt::AllReduceOp, mpcrt::ReduceScatterOp, mpcrt::AllGatherOp,
+            mpcrt::WaitForRanksOp>([&](auto call) { writer.write(call); })
       .DefaultUnreachable("describeCall() refuses other ops");
   return writer.fields.store(emit, prologue, writer.minimum, /*startsWithSize=*/true);
 }

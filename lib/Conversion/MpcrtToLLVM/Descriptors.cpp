@@ -314,7 +314,7 @@ static int64_t codeOf(ReduceKind kind, bool before) {
 #define FIELD(name) MPC_C_FIELD(mpc_rt_all_reduce_t, name)
 /// Describes a reduction over ranks, or the wait for its bucket.
 static FailureOr<Value> describeReduction(Operation *op, Value out, int64_t bucket, StringRef layer,
-                                          int64_t reduction, bool endsBucket,
+                                          int64_t reduction, int64_t flags,
                                           TablePositions &tables) {
   ConstantStruct table(op, "mpcrt_reduction_" + std::to_string(tables.reductions++),
                        sizeof(mpc_rt_all_reduce_t));
@@ -322,12 +322,17 @@ static FailureOr<Value> describeReduction(Operation *op, Value out, int64_t buck
   table.set(FIELD(bucket), bucket);
   table.set(FIELD(dtype), dtypeOf(out));
   table.set(FIELD(reduction), reduction);
-  table.set(FIELD(flags), int64_t(endsBucket ? MPC_RT_ALL_REDUCE_ENDS_BUCKET : 0));
+  table.set(FIELD(flags), flags);
   table.set(FIELD(count), cast<MemRefType>(out.getType()).getNumElements());
   table.setText(FIELD(layer), layer);
   return table.finish();
 }
 #undef FIELD
+
+/// The flag of the op that sends its bucket.
+template <typename Op> static int64_t endOf(Op op) {
+  return op.getEndsBucket() ? MPC_RT_ALL_REDUCE_ENDS_BUCKET : 0;
+}
 
 FailureOr<Value> mpc::describeCall(Operation *op, int32_t rhsVariable, TablePositions &tables) {
   return llvm::TypeSwitch<Operation *, FailureOr<Value>>(op)
@@ -338,12 +343,24 @@ FailureOr<Value> mpc::describeCall(Operation *op, int32_t rhsVariable, TablePosi
       .Case([&](mpcrt::TraceOp trace) { return describe(trace, tables); })
       .Case([&](mpcrt::AllReduceOp call) {
         return describeReduction(call, call.getOut(), call.getBucket(), call.getLayer(),
-                                 codeOf(call.getKind(), call.getBefore()), call.getEndsBucket(),
+                                 codeOf(call.getKind(), call.getBefore()),
+                                 endOf(call) | (call.getAlways() ? MPC_RT_ALL_REDUCE_ALWAYS : 0) |
+                                     (call.getByElements() ? MPC_RT_ALL_REDUCE_FOR_RESULTS : 0),
+                                 tables);
+      })
+      .Case([&](mpcrt::ReduceScatterOp call) {
+        return describeReduction(call, call.getOut(), call.getBucket(), call.getLayer(),
+                                 codeOf(call.getKind(), /*before=*/false),
+                                 endOf(call) | MPC_RT_ALL_REDUCE_TO_PARTS, tables);
+      })
+      .Case([&](mpcrt::AllGatherOp call) {
+        return describeReduction(call, call.getOut(), call.getBucket(), call.getLayer(),
+                                 MPC_RT_REDUCTION_SUM, endOf(call) | MPC_RT_ALL_REDUCE_GATHERS,
                                  tables);
       })
       .Case([&](mpcrt::WaitForRanksOp call) {
         return describeReduction(call, call.getOut(), call.getBucket(), call.getLayer(),
-                                 MPC_RT_REDUCTION_SUM, /*endsBucket=*/false, tables);
+                                 MPC_RT_REDUCTION_SUM, /*flags=*/0, tables);
       })
       .Default([](Operation *other) { return other->emitOpError("has no service"); });
 }
@@ -353,7 +370,8 @@ int64_t mpc::serviceOf(Operation *op) {
       .Case([](mpcrt::ContractOp) { return offsetof(mpc_rt_services_t, contract); })
       .Case([](mpcrt::ConvolveOp) { return offsetof(mpc_rt_services_t, convolve); })
       .Case([](mpcrt::TraceOp) { return offsetof(mpc_rt_services_t, trace); })
-      .Case([](mpcrt::AllReduceOp) { return offsetof(mpc_rt_services_t, all_reduce); })
+      .Case<mpcrt::AllReduceOp, mpcrt::ReduceScatterOp, mpcrt::AllGatherOp>(
+          [](auto) { return offsetof(mpc_rt_services_t, all_reduce); })
       .Case([](mpcrt::WaitForRanksOp) { return offsetof(mpc_rt_services_t, wait_for_ranks); })
       .Case<mpcrt::AttendOp, mpcrt::AttendGradientOp>(
           [](auto) { return offsetof(mpc_rt_services_t, attend); })

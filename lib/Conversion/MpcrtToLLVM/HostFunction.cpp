@@ -104,6 +104,18 @@ LogicalResult HostFunction::lowerRows(mpcrt::ParallelRowsOp op) {
   return success();
 }
 
+LogicalResult HostFunction::lowerOwnPart(mpcrt::OwnPartOp op) {
+  Emitter emit{OpBuilder(op), op.getLoc()};
+  Type i64 = emit.builder.getI64Type(), index = emit.builder.getIndexType();
+  Value part = runtime.allocateSlots(emit, 2 * sizeof(int64_t));
+  runtime.callService(emit, offsetof(mpc_rt_services_t, own_part),
+                      {emit.i64(static_cast<int64_t>(op.getElements())), part});
+  for (auto [i, result] : llvm::enumerate(op.getResults()))
+    result.replaceAllUsesWith(emit.cast(emit.load(part, i * sizeof(int64_t), i64), index));
+  op.erase();
+  return success();
+}
+
 LogicalResult HostFunction::lowerContractOfRows(mpcrt::ContractOp op) {
   Emitter emit{OpBuilder(op), op.getLoc()};
   runtime.callService(emit, offsetof(mpc_rt_services_t, contract_rows),
@@ -183,6 +195,7 @@ LogicalResult HostFunction::lower(Operation *op) {
         op.erase(); // the prologue has called it
         return success();
       })
+      .Case([&](mpcrt::OwnPartOp part) { return lowerOwnPart(part); })
       .Case([&](mpcrt::LaunchAllOp all) { return lowerLaunchAll(all); })
       .Case([&](mpcrt::LaunchOp launch) {
         return rows ? lowerLaunchOfRows(launch) : lowerLaunch(launch);

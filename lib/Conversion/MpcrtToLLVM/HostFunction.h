@@ -50,6 +50,7 @@ private:
   mlir::LogicalResult lowerRows(mpcrt::ParallelRowsOp op);
   /// The memory that the entry's mpcrt.prepare wrote; called in the prologue.
   mlir::FailureOr<mlir::Value> prepare();
+  mlir::LogicalResult lowerOwnPart(mpcrt::OwnPartOp op);
   mlir::LogicalResult lowerContractOfRows(mpcrt::ContractOp op);
   mlir::LogicalResult lowerLaunchOfRows(mpcrt::LaunchOp op);
   mlir::LogicalResult lowerInterleave(mpcrt::InterleaveOp op);

@@ -638,3 +638,59 @@ func.func @concatenate_overflow(%a: memref<6917529027641081856xi1>, %c: memref<1
   mpcrt.concatenate ins(%a, %a : memref<6917529027641081856xi1>, memref<6917529027641081856xi1>) outs(%c : memref<1xi1>) axis 0
   return
 }
+
+// -----
+
+func.func @scatter_tensor(%a: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error @+1 {{leaves parts of what is in a buffer}}
+  %r = mpcrt.reduce_scatter sum outs(%a : tensor<8xf32>) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+func.func @scatter_mean(%a: memref<8xf32>) {
+  // expected-error @+1 {{ranks reduce by sum, max or min, not mean}}
+  mpcrt.reduce_scatter mean outs(%a : memref<8xf32>)
+  return
+}
+
+// -----
+
+func.func @scatter_samples(%a: memref<?xf32>) {
+  // expected-error @+1 {{reduces what ranks have in one shape, not the samples of a batch}}
+  mpcrt.reduce_scatter sum outs(%a : memref<?xf32>)
+  return
+}
+
+// -----
+
+func.func @gather_samples(%a: memref<?xf16>) {
+  // expected-error @+1 {{gathers what ranks have in one shape, not the samples of a batch}}
+  mpcrt.all_gather outs(%a : memref<?xf16>)
+  return
+}
+
+// -----
+
+func.func @gather_tensor(%a: tensor<8xf16>) -> tensor<8xf16> {
+  // expected-error @+1 {{gathers what is in a buffer}}
+  %r = mpcrt.all_gather outs(%a : tensor<8xf16>) -> tensor<8xf16>
+  return %r : tensor<8xf16>
+}
+
+// -----
+
+func.func @gather_bucket(%a: memref<8xf16>) {
+  // expected-error @+1 {{has a negative bucket}}
+  mpcrt.all_gather outs(%a : memref<8xf16>) {bucket = -1 : i64}
+  return
+}
+
+// -----
+
+func.func @own_part() {
+  // expected-error @+1 {{has a negative number of elements}}
+  %begin, %count = mpcrt.own_part of -1
+  return
+}

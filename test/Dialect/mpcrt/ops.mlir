@@ -264,3 +264,21 @@ func.func @concatenation(%a: memref<?x2xi32>, %b: memref<?x3xi32, strided<[7, 1]
   %r = mpcrt.concatenate ins(%t, %t : tensor<2xf8E4M3FN>, tensor<2xf8E4M3FN>) outs(%e : tensor<4xf8E4M3FN>) axis 0 -> tensor<4xf8E4M3FN>
   return %r : tensor<4xf8E4M3FN>
 }
+
+// CHECK-LABEL: func.func @ranks
+func.func @ranks(%t: tensor<4x3xf32>, %g: memref<784x64xf32>, %w: memref<784x64xbf16>) -> (tensor<4x3xf32>, index) {
+  // CHECK: mpcrt.all_reduce sum outs(%{{.*}} : tensor<4x3xf32>) {always, by_elements} -> tensor<4x3xf32>
+  %r = mpcrt.all_reduce sum outs(%t : tensor<4x3xf32>) {always, by_elements} -> tensor<4x3xf32>
+  // CHECK: mpcrt.reduce_scatter sum outs(%{{.*}} : memref<784x64xf32>) {bucket = 1 : i64, ends_bucket, layer = "dense"}
+  mpcrt.reduce_scatter sum outs(%g : memref<784x64xf32>) {bucket = 1 : i64, ends_bucket, layer = "dense"}
+  // CHECK: mpcrt.wait_for_ranks outs(%{{.*}} : memref<784x64xf32>) {bucket = 1 : i64}
+  mpcrt.wait_for_ranks outs(%g : memref<784x64xf32>) {bucket = 1 : i64}
+  // CHECK: %[[BEGIN:.*]], %[[COUNT:.*]] = mpcrt.own_part of 50176
+  %begin, %count = mpcrt.own_part of 50176
+  // CHECK: mpcrt.all_gather outs(%{{.*}} : memref<784x64xbf16>) {bucket = 2 : i64, ends_bucket}
+  mpcrt.all_gather outs(%w : memref<784x64xbf16>) {bucket = 2 : i64, ends_bucket}
+  // CHECK: mpcrt.wait_for_ranks outs(%{{.*}} : memref<784x64xbf16>) {bucket = 2 : i64}
+  mpcrt.wait_for_ranks outs(%w : memref<784x64xbf16>) {bucket = 2 : i64}
+  %end = arith.addi %begin, %count : index
+  return %r, %end : tensor<4x3xf32>, index
+}

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/drivers/cpu/contract/contraction_kernels.h"
 
+#include "runtime/base/dtype.h"
+
 #include <algorithm>
 #include <functional>
 #include <string_view>

@@ -113,45 +113,6 @@ TEST(AllReduce, NaNsAndInfinitiesReachEveryRank) {
   }
 }
 
-TEST(AllReduce, OwnSegmentsAreAReduceScatterAndGatherBack) {
-  for (unsigned ranks : {1u, 2u, 4u, 8u})
-    for (size_t count : {5, 64, 10007}) {
-      std::vector<std::vector<float>> parts, data;
-      for (unsigned rank = 0; rank != ranks; ++rank)
-        parts.push_back(numbersOf(rank, count));
-      data = parts;
-      const std::vector<float> expected = treeOf(parts, 0, ranks);
-      std::vector<Segment> segments(ranks);
-      FakeJob(ranks).run([&](std::unique_ptr<Transport> transport) {
-        std::vector<float> &own = data[transport->rank()];
-        std::vector<float> scratch(count);
-        ASSERT_EQ(reduceScatter(*transport, floatSum, own.data(), count, scratch.data()),
-                  MPC_RT_OK);
-        const Segment segment = segmentOf(*transport, count);
-        segments[transport->rank()] = segment;
-        for (size_t i = 0; i != count; ++i)
-          if (i >= segment.begin && i < segment.end)
-            EXPECT_EQ(own[i], expected[i]);
-          else
-            own[i] = -1;
-        ASSERT_EQ(allGather(*transport, own.data(), count, sizeof(float)), MPC_RT_OK);
-        EXPECT_TRUE(sameBytes(own, expected));
-      });
-      size_t covered = 0;
-      for (const Segment &segment : segments)
-        covered += segment.end - segment.begin;
-      EXPECT_EQ(covered, count);
-    }
-}
-
-TEST(AllReduce, ShardsWantAPowerOfTwo) {
-  FakeJob(3).run([&](std::unique_ptr<Transport> transport) {
-    float number = 1, scratch;
-    EXPECT_EQ(reduceScatter(*transport, floatSum, &number, 1, &scratch), MPC_RT_INVALID_ARGUMENT);
-    EXPECT_EQ(allGather(*transport, &number, 1, sizeof number), MPC_RT_INVALID_ARGUMENT);
-  });
-}
-
 TEST(Broadcast, EveryRootReachesEveryRank) {
   for (unsigned ranks : {1u, 2u, 3u, 5u, 8u})
     for (unsigned root = 0; root != ranks; ++root) {

@@ -41,6 +41,24 @@ void runParts(unsigned ranks, const std::function<void(PartGroup &, Reducer &, u
   });
 }
 
+// Gradients: copies for the other parts would be read by nobody.
+TEST(PartGroup, OneOfTheResultsIsEnough) {
+  for (unsigned ranks : {1u, 2u, 4u})
+    runParts(ranks, [&](PartGroup &group, Reducer &reducer, unsigned part) {
+      group.setOneResult(true);
+      const bool isFirst = part % (allParts / ranks) == 0;
+      std::vector<float> gradient(5000, 1), statistic(10, 1);
+      Reduction ofGradients = floatSum;
+      ofGradients.isForResults = true;
+      reducer.start(ofGradients, {{gradient.data(), gradient.size()}});
+      const uint64_t last = reducer.start(floatSum, {{statistic.data(), statistic.size()}});
+      EXPECT_EQ(reducer.wait(last), MPC_RT_OK) << mpc_rt_last_error();
+      EXPECT_EQ(statistic, std::vector<float>(10, allParts));
+      if (isFirst)
+        EXPECT_EQ(gradient, std::vector<float>(5000, allParts));
+    });
+}
+
 TEST(PartGroup, AnyNumberOfRanksLeavesTheSameBytes) {
   std::vector<float> expected;
   for (unsigned ranks : {1u, 2u, 4u, 8u}) {
