@@ -2,12 +2,13 @@
 // buffers to kernels.
 #include "mlir/Transforms/Passes.h"
 #include "mpc/Conversion/Passes.h"
+#include "mpc/Numerics/Trace/Passes.h"
 #include "mpc/Pipelines/Codegen.h"
 
 using namespace mlir;
 using namespace mpc;
 
-void mpc::buildKernelsPipeline(OpPassManager &manager, Device device) {
+void mpc::buildKernelsPipeline(OpPassManager &manager, Device device, bool watched) {
   // After memory planning: what an op reads and writes has its place, so that a kernel's arguments
   // are final, and no kernel needs memory of its own.
   manager.addPass(createConvertLinalgToMpcrt({device}));
@@ -29,6 +30,9 @@ void mpc::buildKernelsPipeline(OpPassManager &manager, Device device) {
     manager.addPass(createCompactArena());
     // Last: what became part of a product is no launch any more.
     manager.addPass(createJoinLaunches());
+    // Behind all of them, so that what is watched is the step and no other form of it.
+    if (watched)
+      manager.addPass(createWatchStep());
   }
   manager.addPass(createVerifyKernels());
 }

@@ -4,6 +4,7 @@
 #define MPC_RUNTIME_COMMANDS_TRAIN_OPTIONS_H
 
 #include "commands/arguments.h"
+#include "reports/step_reports.h"
 #include "training/plateau.h"
 #include "training/shuffle.h"
 
@@ -12,11 +13,12 @@ namespace mpc::commands {
 struct TrainOptions {
   training::SessionOptions session;
   std::string data, validationData, save, checkpoint, resume, csvLog, jsonLog, tensorBoard, trace,
-      traceEvents, classWeight, numerics;
+      traceEvents, classWeight;
   double validationSplit = 0;
   int64_t epochs = 1;
   int64_t batchSize = 0; // 0 = the compiled batch, else 32
-  int64_t steps = 0, saveEvery = 0, keep = 2, numericsEvery = 100;
+  int64_t steps = 0, saveEvery = 0, keep = 2;
+  reports::StepReportOptions numerics; // without a folder there are none
   training::Shuffle shuffle = training::Shuffle::EachPass;
   uint32_t deterministicRanks = 0; // parts of a batch; 0 = one on each rank
   bool terminateOnNaN = false, deterministic = false, memory = false, json = false, quiet = false;

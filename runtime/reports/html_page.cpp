@@ -45,7 +45,7 @@ struct LayerOfPage {
     values.push_back(&value);
     isBroken |= !value.isFinite();
     count += value.counts.count;
-    lost += std::max(value.counts.underflow, value.counts.lost);
+    lost += value.underflow().value_or(0);
     for (auto [exponent, elements] : value.exponents)
       exponents[exponent] += elements;
     if (const std::optional<double> own = headroomOf(value); own && (!headroom || *own < *headroom))
@@ -114,12 +114,13 @@ std::string drawLayer(const LayerOfPage &layer) {
 std::string drawRow(const TracedValue &value) {
   const mpc_rt_traced_value_t &counts = value.counts;
   const std::optional<double> headroom = headroomOf(value);
+  const std::optional<uint64_t> underflow = value.underflow();
   std::string row = "<tr>";
   for (const std::string &cell :
        {untrusted::forXml(value.layer), untrusted::forXml(value.op),
         std::string(directionName(value.direction)), std::string(dtypeName(value.dtype)),
         std::to_string(counts.count), std::to_string(counts.zero),
-        std::to_string(std::max(counts.underflow, counts.lost)), std::to_string(counts.infinite),
+        underflow ? std::to_string(*underflow) : std::string("–"), std::to_string(counts.infinite),
         std::to_string(counts.nan), number(counts.min_magnitude), number(counts.max_magnitude),
         headroom ? number(*headroom) : std::string("–"),
         value.wasCompared() ? number(value.relativeError()) : std::string("–")})
