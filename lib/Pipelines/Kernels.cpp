@@ -2,12 +2,14 @@
 // buffers to kernels.
 #include "mlir/Transforms/Passes.h"
 #include "mpc/Conversion/Passes.h"
+#include "mpc/Numerics/Trace/Passes.h"
 #include "mpc/Pipelines/Codegen.h"
 
 using namespace mlir;
 using namespace mpc;
 
-void mpc::buildKernelsPipeline(OpPassManager &manager, Device device, int64_t bucketBytes) {
+void mpc::buildKernelsPipeline(OpPassManager &manager, Device device, int64_t bucketBytes,
+                               bool watched) {
   // After memory planning: what an op reads and writes has its place, so that a kernel's arguments
   // are final, and no kernel needs memory of its own.
   manager.addPass(createConvertLinalgToMpcrt({device}));
@@ -31,6 +33,9 @@ void mpc::buildKernelsPipeline(OpPassManager &manager, Device device, int64_t bu
     manager.addPass(createJoinLaunches());
     // After it: a launch of a part counts what only the runtime knows.
     manager.addPass(createShardUpdates({bucketBytes}));
+    // Behind all of them, so that what is watched is the step and no other form of it.
+    if (watched)
+      manager.addPass(createWatchStep());
   }
   manager.addPass(createVerifyKernels());
 }

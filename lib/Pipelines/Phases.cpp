@@ -152,7 +152,7 @@ static void addPasses(OpPassManager &manager, Phase phase, const PipelineOptions
   case Phase::Buffers:
     return buildBuffersPipeline(manager, options.device, options.bucketBytes);
   case Phase::Kernels:
-    return buildKernelsPipeline(manager, options.device, options.bucketBytes);
+    return buildKernelsPipeline(manager, options.device, options.bucketBytes, options.numerics);
   case Phase::Module:
     return buildLLVMPipeline(manager);
   }

@@ -82,6 +82,9 @@ static std::vector<Command> makeTable() {
                   {"numerics", Takes::Value, "DIR",
                    "statistics of the values, one file per step that is looked at"},
                   {"numerics-every", Takes::Value, "N", "every N steps (default 100)"},
+                  {"numerics-errors", Takes::Nothing, "",
+                   "compare with the same step in float32; takes ten times as long"},
+                  {"numerics-dump", Takes::Nothing, "", "also write the values themselves (.npz)"},
                   {"early-stop", Takes::Value, "monitor=M,patience=N",
                    "stop when M does not get better; also min_delta=, mode=min|max, baseline=, "
                    "start_from_epoch=, restore_best_weights=true"},

@@ -243,11 +243,12 @@ private:
     if (optimizer_.hasLossScale())
       callbacks_.push_back(std::make_unique<training::ScaleWatch>(
           optimizer_, warn, [this](const training::StepResult &step) { return diagnose(step); }));
-    if (!options_.numerics.empty()) {
+    if (!options_.numerics.folder.empty()) {
       // Each rank reports its own rows.
-      const std::string own = job_.isFirst() ? "" : "/rank-" + std::to_string(job_.rank());
-      Result<std::unique_ptr<reports::StepReports>> reports = reports::StepReports::open(
-          session_, data_.train, options_.numerics + own, options_.numericsEvery);
+      reports::StepReportOptions own = options_.numerics;
+      own.folder += job_.isFirst() ? "" : "/rank-" + std::to_string(job_.rank());
+      Result<std::unique_ptr<reports::StepReports>> reports =
+          reports::StepReports::open(session_, data_.train, own);
       if (!reports)
         return reports.failure();
       callbacks_.push_back(std::move(*reports));
@@ -446,7 +447,7 @@ int trainOnRank(TrainOptions &options, training::RankJob &job, Console &console)
     options.deterministicRanks = (*session)->executable().batch_parts;
   Status opened =
       session ? job.join(**session, options.deterministicRanks) : Status(session.failure());
-  if (opened && options.deterministicRanks && !options.numerics.empty())
+  if (opened && options.deterministicRanks && !options.numerics.folder.empty())
     opened =
         Failure("--numerics: reports what ranks compute, not the parts of --deterministic-ranks; "
                 "leave one of the two out");

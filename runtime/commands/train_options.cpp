@@ -38,8 +38,9 @@ std::string TrainOptions::describe() const {
     text += " --early-stop";
   if (reduceLearningRate)
     text += " --reduce-lr";
-  if (!numerics.empty())
-    text += " --numerics";
+  if (!numerics.folder.empty())
+    text += std::string(numerics.withErrors ? " --numerics-errors" : "") +
+            " --numerics --numerics-every " + std::to_string(numerics.every);
   return text;
 }
 
@@ -166,10 +167,13 @@ TrainOptions trainOptions(Arguments &arguments) {
   options.tensorBoard = arguments.text("tensorboard");
   options.trace = arguments.text("trace");
   options.traceEvents = arguments.text("trace-events");
-  options.numerics = arguments.text("numerics");
-  options.numericsEvery = arguments.integer("numerics-every", 100, 1, INT32_MAX);
-  if (arguments.has("numerics-every") && !arguments.has("numerics"))
-    arguments.fault("--numerics-every belongs to --numerics DIR; add it");
+  options.numerics.folder = arguments.text("numerics");
+  options.numerics.every = arguments.integer("numerics-every", 100, 1, INT32_MAX);
+  options.numerics.withErrors = arguments.has("numerics-errors");
+  options.numerics.withElements = arguments.has("numerics-dump");
+  for (const std::string option : {"numerics-every", "numerics-errors", "numerics-dump"})
+    if (arguments.has(option) && !arguments.has("numerics"))
+      arguments.fault("--" + option + " belongs to --numerics DIR; add it");
   options.classWeight = arguments.text("class-weight");
   options.terminateOnNaN = arguments.has("terminate-on-nan");
   options.json = arguments.has("json");

@@ -3,6 +3,7 @@
 #ifndef MPC_RUNTIME_COMMANDS_TRAIN_OPTIONS_H
 #define MPC_RUNTIME_COMMANDS_TRAIN_OPTIONS_H
 
+#include "reports/step_reports.h"
 #include "runtime/commands/arguments.h"
 #include "runtime/training/plateau.h"
 #include "runtime/training/shuffle.h"
@@ -12,11 +13,12 @@ namespace mpc::commands {
 struct TrainOptions {
   training::SessionOptions session;
   std::string data, validationData, save, checkpoint, resume, csvLog, jsonLog, tensorBoard, trace,
-      traceEvents, classWeight, numerics;
+      traceEvents, classWeight;
   double validationSplit = 0;
   int64_t epochs = 1;
   int64_t batchSize = 0; // 0 = the compiled batch, else 32
-  int64_t steps = 0, saveEvery = 0, keep = 2, numericsEvery = 100;
+  int64_t steps = 0, saveEvery = 0, keep = 2;
+  reports::StepReportOptions numerics; // without a folder there are none
   training::Shuffle shuffle = training::Shuffle::EachPass;
   uint32_t deterministicRanks = 0;                   // parts of a batch; 0 = one on each rank
   bool othersSave = false, othersCheckpoint = false; // of a rank after the first: whether it does

@@ -28,8 +28,8 @@ WeightUse weightUse(const mpc_rt_entry_info_t &entry) {
 // Means over no rows are NaN, which training would write into the model, and evaluation into the
 // metrics.
 bool needsRows(const mpc_rt_entry_info_t &entry) {
-  static const char *const names[] = {"train_step", "train_forward", "gradients",
-                                      "evaluate",   "trace_step",    "twin_step"};
+  static const char *const names[] = {"train_step", "train_forward", "gradients",   "evaluate",
+                                      "trace_step", "twin_step",     "watched_step"};
   const bool isOne = std::any_of(std::begin(names), std::end(names), [&](const char *name) {
     return std::strcmp(entry.name, name) == 0;
   });
@@ -39,8 +39,9 @@ bool needsRows(const mpc_rt_entry_info_t &entry) {
 // A rank without rows still takes part in the means of the others, but for stages, which keep rows:
 // in these it takes part where the batch is cut into parts.
 bool mayLackRows(const mpc_rt_context_t &context, const mpc_rt_entry_info_t &entry) {
+  const bool isWatched = std::strcmp(entry.name, "watched_step") == 0;
   if (!context.batchParts)
-    return context.rankReductions && BatchParts::takes(entry);
+    return context.rankReductions && (isWatched || BatchParts::takes(entry));
   const bool isStage = std::strcmp(entry.name, "train_forward") == 0;
   return context.batchParts->hasOtherRanks() && (isStage || BatchParts::takes(entry));
 }

@@ -7,6 +7,28 @@
 #include <array>
 
 namespace mpc::rt {
+namespace {
+
+// widenElements() of `value` minus `before`, in `room`; `other` is room, too. Float64 are
+// subtracted as such.
+const float *subtractElements(const VectorKernels &kernels, mpc_rt_dtype_t dtype,
+                              const mpc_rt_trace_call_t &call, uint64_t first, size_t count,
+                              float *room, float *other) noexcept {
+  if (dtype == MPC_RT_FLOAT64) {
+    const auto *now = static_cast<const double *>(call.value) + first,
+               *then = static_cast<const double *>(call.before) + first;
+    for (size_t i = 0; i < count; ++i)
+      room[i] = static_cast<float>(now[i] - then[i]);
+    return room;
+  }
+  const float *now = widenElements(kernels, dtype, call.value, first, count, room),
+              *then = widenElements(kernels, dtype, call.before, first, count, other);
+  for (size_t i = 0; i < count; ++i)
+    room[i] = now[i] - then[i];
+  return room;
+}
+
+} // namespace
 
 TraceRecord::Slot *TraceRecord::slotAt(uint32_t slot) {
   constexpr uint32_t most = 1u << 20;
@@ -20,8 +42,10 @@ TraceRecord::Slot *TraceRecord::slotAt(uint32_t slot) {
 }
 
 void TraceRecord::reset() {
-  for (Slot &slot : slots)
+  for (Slot &slot : slots) {
     slot.statistics = ValueStatistics();
+    slot.descriptor = nullptr; // the next run may be one of another entry
+  }
 }
 
 // A value that is reported, and where its elements are kept.
@@ -42,14 +66,19 @@ void TraceRecord::look(const Job &job, uint64_t first, uint64_t end,
                        ValueStatistics &statistics) const {
   const KeepDenormals environment;
   const mpc_rt_trace_t &descriptor = job.descriptor;
+  // A value before it of the same type is what it was: the difference is reported.
+  const bool isChange = job.call.before && descriptor.before_dtype == descriptor.dtype;
   std::array<float, statisticsBlock> room, roomBefore;
   for (; first < end; first += statisticsBlock) {
     const auto size = static_cast<size_t>(std::min<uint64_t>(statisticsBlock, end - first));
-    const float *values =
-        widenElements(vectors, descriptor.dtype, job.call.value, first, size, room.data());
+    const float *values = isChange ? subtractElements(vectors, descriptor.dtype, job.call, first,
+                                                      size, room.data(), roomBefore.data())
+                                   : widenElements(vectors, descriptor.dtype, job.call.value, first,
+                                                   size, room.data());
     if (mode & MPC_RT_TRACE_STATISTICS) {
-      statistics.add(kernels, descriptor.dtype, values, size);
-      if (job.call.before)
+      statistics.add(kernels, isChange ? mpc_rt_dtype_t{MPC_RT_FLOAT32} : descriptor.dtype, values,
+                     size);
+      if (job.call.before && !isChange)
         statistics.addUnderflow(values,
                                 widenElements(vectors, descriptor.before_dtype, job.call.before,
                                               first, size, roomBefore.data()),

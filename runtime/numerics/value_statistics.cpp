@@ -74,9 +74,10 @@ void ValueStatistics::add(const StatisticsKernels &kernels, mpc_rt_dtype_t dtype
     total.min_magnitude =
         total.min_magnitude > 0 ? std::min(total.min_magnitude, smallest) : smallest;
   }
-  for (int e = 1; e < 255; ++e)
+  const uint32_t first = std::max(1u, block.smallest >> 23), last = block.largest >> 23;
+  for (uint32_t e = first; e <= last; ++e)
     if (block.exponents[e])
-      binOf(exponents, e - exponentBias) += block.exponents[e];
+      binOf(exponents, static_cast<int>(e) - exponentBias) += block.exponents[e];
   if (block.exponents[0] > block.zero)
     addSubnormals(values, count);
 }

@@ -43,7 +43,7 @@ struct LayerOfPage {
     values.push_back(&value);
     isBroken |= !value.isFinite();
     count += value.counts.count;
-    lost += std::max(value.counts.underflow, value.counts.lost);
+    lost += value.underflow().value_or(0);
     for (auto [exponent, elements] : value.exponents)
       exponents[exponent] += elements;
     if (const std::optional<double> own = headroomOf(value); own && (!headroom || *own < *headroom))
@@ -112,13 +112,14 @@ std::string drawLayer(const LayerOfPage &layer) {
 std::vector<std::string> cellsOf(const TracedValue &value) {
   const mpc_rt_traced_value_t &counts = value.counts;
   const std::optional<double> headroom = headroomOf(value);
+  const std::optional<uint64_t> underflow = value.underflow();
   return {value.layer,
           value.op,
           directionName(value.direction),
           dtypeName(value.dtype),
           std::to_string(counts.count),
           std::to_string(counts.zero),
-          std::to_string(std::max(counts.underflow, counts.lost)),
+          underflow ? std::to_string(*underflow) : "–",
           std::to_string(counts.infinite),
           std::to_string(counts.nan),
           number(counts.min_magnitude),

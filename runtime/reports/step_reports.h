@@ -8,23 +8,33 @@
 
 namespace mpc::reports {
 
-/// Writes `folder`/step-000000000012.json before the step of that number (from 0), of its rows.
+struct StepReportOptions {
+  std::string folder;
+  int64_t every = 100;
+  bool withErrors = false;   ///< each such step also in float32, beside it
+  bool withElements = false; ///< the values themselves in a file beside that of the statistics
+};
+
+/// Writes `folder`/step-000000000012.json for the step of that number (from 0), of its rows: what
+/// the step itself leaves in memory or, for errors, what a copy of it does that runs before it.
 class StepReports : public training::Callback {
 public:
   static data::Result<std::unique_ptr<StepReports>>
-  open(training::Session &session, const data::Dataset &data, std::string folder, int64_t every);
+  open(training::Session &session, const data::Dataset &data, StepReportOptions options);
   data::Status stepBegin(int64_t step, const std::vector<int64_t> &rows) override;
+  const mpc_rt_entry_info_t *stepEntry(int64_t step) override;
+  data::Status stepRan(int64_t step, const std::vector<int64_t> &rows) override;
 
 private:
-  StepReports(std::unique_ptr<TracedModel> model, training::RankPlace place,
-              const data::Dataset &data, std::string folder, int64_t every)
-      : model_(std::move(model)), place_(place), data_(data), folder_(std::move(folder)),
-        every_(every) {}
-  std::unique_ptr<TracedModel> model_;
-  training::RankPlace place_; ///< whose rows of a batch are reported
+  StepReports(training::Session &session, const data::Dataset &data, StepReportOptions options)
+      : session_(session), data_(data), options_(std::move(options)) {}
+  bool isDue(int64_t step) const { return step % options_.every == 0; }
+
+  training::Session &session_;
   const data::Dataset &data_;
-  std::string folder_;
-  int64_t every_;
+  StepReportOptions options_;
+  std::unique_ptr<TracedModel> model_;           ///< with errors
+  const mpc_rt_entry_info_t *watched_ = nullptr; ///< without them
 };
 
 } // namespace mpc::reports

@@ -17,9 +17,58 @@ double TracedValue::relativeError() const {
   return std::sqrt(counts.sum_of_squared_errors / counts.kept_sum_of_squares);
 }
 
+std::optional<uint64_t> TracedValue::underflow() const {
+  const bool isWide = dtype == MPC_RT_FLOAT32 || dtype == MPC_RT_FLOAT64; // nothing is rounded
+  if (!wasNarrowed && !wasCompared() && !isWide)
+    return std::nullopt;
+  return std::max(counts.underflow, counts.lost);
+}
+
 const char *directionName(uint32_t direction) {
   static const char *const names[] = {"forward", "backward", "optimizer"};
   return names[std::min<uint32_t>(direction, MPC_RT_TRACE_OPTIMIZER)];
+}
+
+std::vector<TracedValue> tracedValues(training::Session &session) {
+  std::vector<TracedValue> values;
+  const uint32_t count = mpc_rt_context_traced_count(session.context());
+  for (uint32_t slot = 0; slot < count; ++slot) {
+    TracedValue value;
+    value.slot = slot;
+    value.counts.struct_size = sizeof value.counts;
+    if (mpc_rt_context_traced_value(session.context(), slot, &value.counts) ||
+        !value.counts.descriptor)
+      continue;
+    const mpc_rt_trace_t &descriptor = *value.counts.descriptor;
+    value.layer = descriptor.layer;
+    value.op = descriptor.op;
+    value.direction = descriptor.direction;
+    value.dtype = descriptor.dtype;
+    if (value.op.compare(0, 7, "update:") == 0 && value.dtype != MPC_RT_FLOAT64)
+      value.dtype = MPC_RT_FLOAT32; // in which the runtime subtracts
+    value.wasNarrowed = descriptor.before_dtype != descriptor.dtype;
+    value.isScaled = (descriptor.flags & MPC_RT_TRACE_SCALED) != 0;
+    for (uint32_t i = 0; i < descriptor.source_count && i < MPC_RT_MAX_TRACE_SOURCES; ++i)
+      value.sources.push_back(static_cast<uint32_t>(descriptor.sources[i]));
+    for (int bin = 0; bin < MPC_RT_EXPONENT_COUNT; ++bin)
+      if (value.counts.exponents[bin])
+        value.exponents[bin + MPC_RT_FIRST_EXPONENT] = value.counts.exponents[bin];
+    value.counts.exponents = nullptr; // no longer than the next run
+    values.push_back(std::move(value));
+  }
+  return values;
+}
+
+data::NamedArrays tracedElements(training::Session &session) {
+  data::NamedArrays arrays;
+  for (const TracedValue &value : tracedValues(session)) {
+    uint64_t count = 0;
+    const float *elements = mpc_rt_context_traced_elements(session.context(), value.slot, &count);
+    if (elements)
+      arrays.emplace("slot" + std::to_string(value.slot),
+                     data::Array::copyOf(MPC_RT_FLOAT32, {static_cast<int64_t>(count)}, elements));
+  }
+  return arrays;
 }
 
 Result<std::unique_ptr<TracedModel>> TracedModel::open(training::Session &session, bool trains) {
@@ -64,46 +113,7 @@ Status TracedModel::compareAlone(const data::Dataset &data, const std::vector<in
   return runAs(MPC_RT_TRACE_STATISTICS | MPC_RT_TRACE_COMPARE, traced_, data, rows);
 }
 
-data::NamedArrays TracedModel::elements() const {
-  data::NamedArrays arrays;
-  for (const TracedValue &value : values()) {
-    uint64_t count = 0;
-    const float *elements = mpc_rt_context_traced_elements(session_.context(), value.slot, &count);
-    if (elements)
-      arrays.emplace("slot" + std::to_string(value.slot),
-                     data::Array::copyOf(MPC_RT_FLOAT32, {static_cast<int64_t>(count)}, elements));
-  }
-  return arrays;
-}
-
 void TracedModel::reset() { mpc_rt_context_reset_traced(session_.context()); }
-
-std::vector<TracedValue> TracedModel::values() const {
-  std::vector<TracedValue> values;
-  const uint32_t count = mpc_rt_context_traced_count(session_.context());
-  for (uint32_t slot = 0; slot < count; ++slot) {
-    TracedValue value;
-    value.slot = slot;
-    value.counts.struct_size = sizeof value.counts;
-    if (mpc_rt_context_traced_value(session_.context(), slot, &value.counts) ||
-        !value.counts.descriptor)
-      continue;
-    const mpc_rt_trace_t &descriptor = *value.counts.descriptor;
-    value.layer = descriptor.layer;
-    value.op = descriptor.op;
-    value.direction = descriptor.direction;
-    value.dtype = descriptor.dtype;
-    value.isScaled = (descriptor.flags & MPC_RT_TRACE_SCALED) != 0;
-    for (uint32_t i = 0; i < descriptor.source_count && i < MPC_RT_MAX_TRACE_SOURCES; ++i)
-      value.sources.push_back(static_cast<uint32_t>(descriptor.sources[i]));
-    for (int bin = 0; bin < MPC_RT_EXPONENT_COUNT; ++bin)
-      if (value.counts.exponents[bin])
-        value.exponents[bin + MPC_RT_FIRST_EXPONENT] = value.counts.exponents[bin];
-    value.counts.exponents = nullptr; // no longer than the next run
-    values.push_back(std::move(value));
-  }
-  return values;
-}
 
 Result<std::vector<double>> TracedModel::measureNoise(const data::Dataset &data,
                                                       const std::vector<int64_t> &rows) {

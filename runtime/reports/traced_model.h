@@ -22,6 +22,10 @@ struct TracedValue {
   mpc_rt_traced_value_t counts = {};
   std::map<int, uint64_t> exponents;
 
+  bool wasNarrowed = false; ///< the report has what a narrowing cast rounded
+
+  /// Elements that rounding made 0; none where that is not known.
+  std::optional<uint64_t> underflow() const;
   bool wasCompared() const { return counts.compared + counts.overflowed + counts.invalid > 0; }
   bool isFinite() const { return counts.infinite == 0 && counts.nan == 0; }
   /// The root mean square of the errors over that of the twin's value; 0 where that is 0, too.
@@ -29,6 +33,11 @@ struct TracedValue {
 };
 
 const char *directionName(uint32_t direction);
+
+/// All that the context's runs have seen since it was reset, in the order of execution.
+std::vector<TracedValue> tracedValues(training::Session &session);
+/// Elements that the last run kept, by slot; float32.
+data::NamedArrays tracedElements(training::Session &session);
 
 class TracedModel {
 public:
@@ -44,12 +53,11 @@ public:
   data::Status runAlone(const data::Dataset &data, const std::vector<int64_t> &rows);
   data::Status compareAlone(const data::Dataset &data, const std::vector<int64_t> &rows);
   /// All that the runs since the last reset() have seen, in the order of execution.
-  std::vector<TracedValue> values() const;
+  std::vector<TracedValue> values() const { return tracedValues(session_); }
   void reset();
   /// Keeps the elements of the traced entry after a run, not those of the twin.
   void keepElements() { keeps_ = true; }
-  /// Those of the last run, by slot; float32.
-  data::NamedArrays elements() const;
+  data::NamedArrays elements() const { return tracedElements(session_); }
 
   /// By how much, relative to itself, each value of the twin changes when weights change by
   /// rounding errors: what changes as much as it is large is noise. By slot; empty without a twin.

@@ -41,8 +41,8 @@ Json describe(const TracedValue &value) {
   json["scaled"] = value.isScaled;
   json["count"] = counts.count;
   json["zero"] = counts.zero;
-  // Casts know what they rounded; of other ops the twin tells.
-  json["underflow"] = std::max(counts.underflow, counts.lost);
+  const std::optional<uint64_t> underflow = value.underflow();
+  json["underflow"] = underflow ? Json(*underflow) : Json(nullptr);
   json["subnormal"] = counts.subnormal;
   json["inf"] = counts.infinite;
   json["nan"] = counts.nan;
@@ -51,9 +51,11 @@ Json describe(const TracedValue &value) {
   json["max_abs"] = counts.max_magnitude;
   json["mean"] = mean(counts.sum);
   json["rms"] = std::sqrt(mean(counts.sum_of_squares));
-  json["exponents"] = Json::object();
+  // Keys that differ need not be looked for among each other.
+  Json::object_t exponents;
   for (auto [exponent, count] : value.exponents)
-    json["exponents"][std::to_string(exponent)] = count;
+    exponents.emplace_back(std::to_string(exponent), count);
+  json["exponents"] = std::move(exponents);
   const std::optional<double> headroom = headroomOf(value);
   json["headroom_bits"] = headroom ? Json(*headroom) : Json(nullptr);
   if (!value.wasCompared()) {
@@ -69,14 +71,16 @@ Json describe(const TracedValue &value) {
 }
 
 std::string writeReport(const std::vector<TracedValue> &values, int64_t steps, int64_t rows) {
-  Json json = Json::object();
-  json["steps"] = steps;
-  json["rows"] = rows;
-  json["values"] = Json::array();
-  for (const TracedValue &value : values)
-    json["values"].push_back(describe(value));
-  return untrusted::forJson(json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace)) +
-         "\n";
+  std::string json =
+      "{\"steps\":" + std::to_string(steps) + ",\"rows\":" + std::to_string(rows) + ",\"values\":[";
+  // A value is a line.
+  const char *between = "\n";
+  for (const TracedValue &value : values) {
+    json +=
+        between + describe(value).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    between = ",\n";
+  }
+  return untrusted::forJson(json + "\n]}") + "\n";
 }
 
 } // namespace mpc::reports

@@ -33,6 +33,12 @@ public:
   virtual data::Status stepBegin(int64_t step, const std::vector<int64_t> &rows) {
     return data::Status();
   }
+  /// The entry that does this step in place of `train_step`, with the same results; null: that one.
+  virtual const mpc_rt_entry_info_t *stepEntry(int64_t step) { return nullptr; }
+  /// After a step, before stepEnd() of any callback.
+  virtual data::Status stepRan(int64_t step, const std::vector<int64_t> &rows) {
+    return data::Status();
+  }
   /// A reason to stop training after this step, or "". Such a step has spoiled the model: no
   /// checkpoint is made of it.
   virtual std::string stepEnd(const StepResult &) { return ""; }

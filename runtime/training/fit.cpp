@@ -95,6 +95,16 @@ private:
                                     : order_.at(state_.epoch, position));
   }
 
+  Batcher &batcherOf(int64_t step) {
+    for (Callback *callback : options_.callbacks)
+      if (const mpc_rt_entry_info_t *entry = callback->stepEntry(step)) {
+        if (!replacement_ || &replacement_->entry() != entry)
+          replacement_ = std::make_unique<Batcher>(session_, *entry);
+        return *replacement_;
+      }
+    return step_;
+  }
+
   Status runStep() {
     if (nextRows_.empty())
       chooseRows(state_.step, rows_);
@@ -107,18 +117,22 @@ private:
     for (Callback *callback : options_.callbacks)
       if (Status status = callback->stepBegin(state_.globalStep, rows_); !status)
         return status;
-    if (Status status = step_.run(data_, rows_, nextRows_); !status)
+    Batcher &step = batcherOf(state_.globalStep);
+    if (Status status = step.run(data_, rows_, nextRows_); !status)
       return status;
+    for (Callback *callback : options_.callbacks)
+      if (Status status = callback->stepRan(state_.globalStep, rows_); !status)
+        return status;
     StepResult result{state_.globalStep, static_cast<int64_t>(rows_.size()), 0, true, &rows_};
-    if (const data::Array *loss = step_.findOutput("loss"))
+    if (const data::Array *loss = step.findOutput("loss"))
       result.loss = *loss->as<float>();
-    if (const data::Array *finite = step_.findOutput("finite"))
+    if (const data::Array *finite = step.findOutput("finite"))
       result.finite = *finite->data() != 0;
     state_.skipped += !result.finite;
     ++state_.step;
     ++state_.globalStep;
     if (options_.trace)
-      if (Status status = options_.trace->stepEnd(step_); !status)
+      if (Status status = options_.trace->stepEnd(step); !status)
         return status;
     for (Callback *callback : options_.callbacks)
       if (std::string reason = callback->stepEnd(result); !reason.empty()) {
@@ -172,7 +186,7 @@ private:
   const FitOptions &options_;
   FitState &state_;
   Batcher step_;
-  std::unique_ptr<Batcher> evaluate_;
+  std::unique_ptr<Batcher> evaluate_, replacement_;
   RowOrder order_;
   int64_t stepsPerEpoch_, epochs_;
   std::vector<int64_t> rows_, nextRows_; ///< of this step and the one after it

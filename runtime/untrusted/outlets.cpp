@@ -57,6 +57,10 @@ void copyShown(std::string_view text, bool isOneLine, char *out, size_t capacity
 }
 
 std::string forJson(std::string_view json) {
+  // Most of it is numbers.
+  if (std::all_of(json.begin(), json.end(),
+                  [](char c) { return c == '\n' || (c >= ' ' && c <= '~'); }))
+    return std::string(json);
   std::string result;
   result.reserve(json.size());
   auto put = [&](uint32_t unit) {

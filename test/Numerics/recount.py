@@ -4,6 +4,7 @@
 without them, bit by bit."""
 
 import argparse
+import json
 import os
 import sys
 
@@ -115,22 +116,103 @@ class Statistics:
         assert lost > 100 and casts[0]["count"] == x.size
         assert casts[0]["underflow"] == lost, f"{casts[0]['underflow']}, expected {lost}"
 
-    def test_training_is_the_same(self):
-        """Looking changes no bit of losses, weights and optimizer state."""
-        library, data = self.prepare("conv", "mixed_float16", "--optimizer=adam")
+    def same_training(self, name, policy, optimizer):
+        """Looking changes no bit of losses, weights and optimizer state: neither in the step nor beside it."""
+        library, data = self.prepare(name, policy, f"--optimizer={optimizer}")
         traces = []
-        for name, options in {
-            "plain": [],
-            "looked": ["--numerics", self.tools.path("reports"), "--numerics-every", 2],
-        }.items():
-            traces.append(self.tools.path(name + ".npz"))
-            self.tools.train(library, data, "--steps", 6, "--batch-size", 16, "--trace", traces[-1], *options)
-        files = sorted(os.listdir(self.tools.path("reports")))
-        assert files == [f"step-{step:012}.json" for step in (0, 2, 4)], files
-        with numpy.load(traces[0]) as one, numpy.load(traces[1]) as other:
-            assert sorted(one.files) == sorted(other.files) and len(one.files) > 8
-            for name in one.files:
-                assert one[name].tobytes() == other[name].tobytes(), name
+        for look, options in {"plain": [], "watched": ["--numerics-every", 1], "turns": ["--numerics-every", 2],
+                              "errors": ["--numerics-every", 2, "--numerics-errors"]}.items():  # fmt: skip
+            reports = self.tools.path(f"reports_{name}_{look}")
+            traces.append(self.tools.path(f"{name}_{look}.npz"))
+            where = ["--numerics", reports, *options] if options else []
+            self.tools.train(library, data, "--steps", 6, "--batch-size", 16, "--trace", traces[-1], *where)
+            if options:
+                files = sorted(os.listdir(reports))
+                assert files == [f"step-{step:012}.json" for step in range(0, 6, options[1])], files
+                with open(os.path.join(reports, files[-1])) as handle:
+                    values = json.load(handle)["values"]
+                assert all((value["error"] is not None) == (look == "errors") for value in values), look
+        with numpy.load(traces[0]) as plain:
+            for other in traces[1:]:
+                with numpy.load(other) as looked:
+                    assert sorted(plain.files) == sorted(looked.files) and len(plain.files) > 8
+                    for array in plain.files:
+                        assert plain[array].tobytes() == looked[array].tobytes(), (other, array)
+        return f"{len(values)} values with errors"
+
+    def watched(self, name, policy, optimizer):
+        """Statistics of watched steps against a recount; weights, gradients and inputs against what they are."""
+        library, data = self.prepare(name, policy, f"--optimizer={optimizer}")
+        reports, trained = self.tools.path(f"watched_{name}"), self.tools.path(f"watched_{name}.npz")
+        self.tools.train(library, data, "--steps", 3, "--batch-size", 16, "--trace", trained, "--numerics", reports,
+                         "--numerics-every", 1, "--numerics-dump")  # fmt: skip
+        steps = []
+        for step in range(3):
+            path = os.path.join(reports, f"step-{step:012}")
+            with open(path + ".json") as handle:
+                values = json.load(handle)["values"]
+            with numpy.load(path + ".npz") as arrays:
+                elements = {value["slot"]: arrays[f"slot{value['slot']}"] for value in values}
+            for value in values:
+                compare(value, recount(elements[value["slot"]], value["dtype"]))
+            steps.append({(v["layer"], v["op"]): elements[v["slot"]] for v in values})
+        assert len(steps[0]) == len(steps[2]) > 10, len(steps[0])
+        with numpy.load(data) as arrays:
+            if ("x", "input") in steps[0]:
+                assert (steps[1][("x", "input")] == arrays["x"][16:32].ravel()).all()
+        with numpy.load(trained) as arrays:
+            final = {key[6:]: arrays[key] for key in arrays.files if key.startswith("final:")}
+        checked = 0
+        for layer, op in steps[2]:
+            if op.startswith("updated:"):
+                named = [array for name, array in final.items() if name.startswith(layer) and name.endswith("/" + op[8:])]
+                assert len(named) == 1 and (steps[2][layer, op] == named[0].ravel()).all(), (layer, op)
+                checked += 1
+            if op.startswith("update:"):
+                change = steps[2][layer, "updated:" + op[7:]] - steps[1][layer, "updated:" + op[7:]]
+                assert (steps[2][layer, op] == change).all(), (layer, op)
+            if op.startswith("cast:"):
+                kind = "float16" if "float16" == policy[6:] else None
+                master = steps[2][layer, "updated:" + op[5:]]
+                assert kind is None or (steps[2][layer, op] == master.astype(kind)).all(), (layer, op)
+        gradients = {(v["layer"], v["op"].split(":")[1]) for v in values if "gradient:" in v["op"]}
+        updates = {(layer, op[8:]) for layer, op in steps[0] if op.startswith("updated:")}
+        assert checked >= 3 and gradients <= updates and ("head", "kernel") in gradients, (checked, gradients)
+        assert policy == "float32" or ("head", "cast:kernel") in steps[0]
+        return f"{len(steps[0])} values, {checked} variables, {len(gradients)} gradients"
+
+    def test_same_conv(self):
+        return self.same_training("conv", "mixed_float16", "adam")
+
+    def test_same_dense(self):
+        return self.same_training("dense", "mixed_bfloat16", "adam")
+
+    def test_same_depthwise(self):
+        return self.same_training("depthwise", "mixed_bfloat16", "sgd")
+
+    def test_same_lstm(self):
+        return self.same_training("lstm", "mixed_bfloat16", "adam")
+
+    def test_same_gru(self):
+        return self.same_training("gru", "mixed_float16", "adam")
+
+    def test_same_embedding(self):
+        return self.same_training("embedding", "mixed_bfloat16", "adam")
+
+    def test_same_batch_norm(self):
+        return self.same_training("batch_norm", "float32", "adam")
+
+    def test_watched_dense(self):
+        return self.watched("dense", "mixed_bfloat16", "adam")
+
+    def test_watched_conv(self):
+        return self.watched("conv", "mixed_float16", "adam")
+
+    def test_watched_lstm(self):
+        return self.watched("lstm", "mixed_float16", "sgd")
+
+    def test_watched_layer_norm(self):
+        return self.watched("layer_norm", "float32", "adam")
 
     def test_same_entries(self):
         """Entries that others call do what they did without --numerics."""

@@ -17,7 +17,8 @@ struct TraceResource : mlir::SideEffects::Resource::Base<TraceResource> {
 /// The most sources that a trace names.
 inline constexpr unsigned kMostTraceSources = 6;
 
-/// Shapes agree, only a narrowing cast has a value before it, and sources come before the slot.
+/// Shapes agree, sources come before the slot, and a value before it is what a cast narrowed or, of
+/// the same type, what changed.
 template <typename Op> llvm::LogicalResult verifyTrace(Op op) {
   auto width = [](mlir::Value value) {
     return mlir::getElementTypeOrSelf(value.getType()).getIntOrFloatBitWidth();
@@ -28,7 +29,8 @@ template <typename Op> llvm::LogicalResult verifyTrace(Op op) {
   if (mlir::Value before = op.getBefore()) {
     if (shape(before) != shape(op.getValue()))
       return op.emitOpError("has a value before the cast of another shape");
-    if (width(before) <= width(op.getValue()))
+    const bool isChange = before.getType() == op.getValue().getType();
+    if (!isChange && width(before) <= width(op.getValue()))
       return op.emitOpError("has a value before the cast that is no wider than the one after it");
   }
   if (op.getSources().size() > kMostTraceSources)

@@ -13,8 +13,9 @@ void buildBuffersPipeline(mlir::OpPassManager &manager, Device device = Device::
                           int64_t bucketBytes = 4 << 20);
 
 /// buffers to kernels: phase 9. On CUDA, with memory of its own, entries touch no buffer.
+/// `watched`: the training step also with reports of its values.
 void buildKernelsPipeline(mlir::OpPassManager &manager, Device device = Device::cpu,
-                          int64_t bucketBytes = 4 << 20);
+                          int64_t bucketBytes = 4 << 20, bool watched = false);
 
 /// kernels to the LLVM dialect: the first half of phase 10; emitModule runs it itself.
 void buildLLVMPipeline(mlir::OpPassManager &manager);

@@ -23,6 +23,7 @@
 #include "mpc/Analysis/EntryRole.h"
 #include "mpc/Analysis/EntrySignature.h"
 #include "mpc/Analysis/ScalarOps.h"
+#include "mpc/Analysis/WatchedStep.h"
 #include "mpc/Conversion/Passes.h"
 
 namespace mpc {
@@ -45,6 +46,26 @@ static void lowerToLibm(ModuleOp module) {
   RewritePatternSet patterns(module.getContext());
   populateMathToLibmConversionPatterns(patterns);
   (void)applyOpPatternsGreedily(ops, std::move(patterns));
+}
+
+/// The watched step has the calls of the step, in its order, and the numbers of these: the runtime
+/// then computes both alike, by the same plans, and what it measured of one holds for the other.
+static LogicalResult lowerEntries(ArrayRef<func::FuncOp> entries, TablePositions &tables) {
+  CallIds ofStep;
+  for (func::FuncOp entry : entries) {
+    const CallIds before = tables.ids;
+    const bool isWatched = isWatchedStep(entry);
+    if (entryRoleOf(entry) == EntryRole::TrainStep)
+      ofStep = tables.ids;
+    if (isWatched)
+      tables.ids = ofStep;
+    tables.suffix = isWatched ? "_watched" : "";
+    if (failed(lowerEntry(entry, tables)))
+      return failure();
+    if (isWatched)
+      tables.ids = before;
+  }
+  return success();
 }
 
 namespace {
@@ -78,9 +99,8 @@ struct ConvertMpcrtToLLVMPass : mpc::impl::ConvertMpcrtToLLVMBase<ConvertMpcrtTo
     orderSums(module);
     lowerLoopExtremes(module);
     annotateIndependentLoops(module);
-    for (func::FuncOp entry : entries)
-      if (failed(lowerEntry(entry, tables)))
-        return signalPassFailure();
+    if (failed(lowerEntries(entries, tables)))
+      return signalPassFailure();
     for (func::FuncOp kernel : kernels)
       lowerKernel(kernel);
     lowerHostLoops(module, hostLoops);

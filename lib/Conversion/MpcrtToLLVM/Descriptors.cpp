@@ -150,8 +150,9 @@ static FailureOr<Value> describe(mpcrt::ContractOp op, int32_t rhsVariable,
   for (const auto &extent : {batch, m, n, k})
     if (failed(checkExtent(op, extent)))
       return failure();
-  unsigned id = tables.contracts++;
-  ConstantStruct table(op, "mpcrt_contract_" + std::to_string(id), sizeof(mpc_rt_contract_t));
+  unsigned id = tables.ids.contracts++;
+  ConstantStruct table(op, ("mpcrt_contract_" + Twine(id) + tables.suffix).str(),
+                       sizeof(mpc_rt_contract_t));
   table.set(FIELD(struct_size), int64_t(sizeof(mpc_rt_contract_t)));
   table.set(FIELD(id), int64_t(id));
   table.set(FIELD(lhs_dtype), dtypeOf(op.getLhs()));
@@ -188,8 +189,9 @@ static FailureOr<Value> describe(mpcrt::ConvolveOp op, int32_t rhsVariable,
   if (failed(checkExtent(op, batch)))
     return failure();
   int64_t spatial = images.getRank() - 2;
-  unsigned id = tables.convolutions++;
-  ConstantStruct table(op, "mpcrt_convolution_" + std::to_string(id), sizeof(mpc_rt_convolution_t));
+  unsigned id = tables.ids.convolutions++;
+  ConstantStruct table(op, ("mpcrt_convolution_" + Twine(id) + tables.suffix).str(),
+                       sizeof(mpc_rt_convolution_t));
   table.set(FIELD(struct_size), int64_t(sizeof(mpc_rt_convolution_t)));
   table.set(FIELD(id), int64_t(id));
   table.set(FIELD(lhs_dtype), dtypeOf(op.getLhs()));
@@ -247,8 +249,9 @@ template <typename Op> static FailureOr<Value> describeAttention(Op op, TablePos
     return failure();
   ArrayRef<int64_t> query = cast<MemRefType>(op.getQuery().getType()).getShape(),
                     value = cast<MemRefType>(op.getValue().getType()).getShape();
-  unsigned id = tables.attentions++;
-  ConstantStruct table(op, "mpcrt_attention_" + std::to_string(id), sizeof(mpc_rt_attention_t));
+  unsigned id = tables.ids.attentions++;
+  ConstantStruct table(op, ("mpcrt_attention_" + Twine(id) + tables.suffix).str(),
+                       sizeof(mpc_rt_attention_t));
   table.set(FIELD(struct_size), int64_t(sizeof(mpc_rt_attention_t)));
   table.set(FIELD(id), int64_t(id));
   table.set(FIELD(dtype), dtypeOf(op.getQuery()));

@@ -11,15 +11,21 @@
 
 namespace mpc {
 
+/// Numbers by which the runtime knows library calls, as many as were given so far.
+struct CallIds {
+  unsigned contracts = 0, convolutions = 0, attentions = 0;
+};
+
 /// Positions in the tables of the executable.
 struct TablePositions {
   llvm::DenseMap<mlir::Attribute, unsigned> variables; ///< symbol to index
   llvm::SmallVector<mlir::Attribute> kernels;          ///< symbols in table order
   llvm::DenseMap<mlir::StringAttr, unsigned> kernelIndex;
-  unsigned contracts = 0, convolutions = 0, attentions = 0, traces = 0; ///< ids given so far
-  unsigned reductions = 0;                                              ///< descriptors so far
-  unsigned rowLoops = 0;    ///< functions of rows so far
-  int64_t servicesSize = 0; ///< bytes of mpc_rt_services_t up to the last service called
+  CallIds ids;
+  llvm::StringRef suffix;              ///< of the descriptors' names
+  unsigned traces = 0, reductions = 0; ///< descriptors so far
+  unsigned rowLoops = 0;               ///< functions of rows so far
+  int64_t servicesSize = 0;            ///< bytes of mpc_rt_services_t up to the last service called
 };
 
 /// Rewrites an entry to `llvm.func @entry(%call: !llvm.ptr) -> i32`: arguments are read from

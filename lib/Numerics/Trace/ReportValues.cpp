@@ -3,25 +3,14 @@
 #include "lib/Numerics/Trace/ReportValues.h"
 #include "dialects/mpc/IR/TraceRules.h"
 #include "mpc/Analysis/EntryRole.h"
-#include "mpc/Analysis/LayerPath.h"
+#include "mpc/Analysis/TracedNames.h"
 
 using namespace mlir;
 using namespace mpc;
 
 namespace {
 
-constexpr llvm::StringLiteral kGradientSuffix = "/gradient";
-
-/// The layer of an op, without what backward code adds.
-StringRef layerOf(Operation *op) {
-  StringRef path = layerPathOf(op->getLoc());
-  path.consume_back(kGradientSuffix);
-  return path;
-}
-
-bool isBackward(Operation *op) {
-  return !isa<TraceOp>(op) && layerPathOf(op->getLoc()).ends_with(kGradientSuffix);
-}
+bool isOfBackward(Operation *op) { return !isa<TraceOp>(op) && isBackward(op->getLoc()); }
 
 bool isFloating(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
@@ -59,15 +48,6 @@ private:
   llvm::DenseSet<Operation *> added;    // compute what is reported alone
 };
 
-/// "dense" of "dense/kernel".
-StringRef layerOf(VariableOp variable) {
-  return variable.getLayer() ? *variable.getLayer() : variable.getSymName().rsplit('/').first;
-}
-StringRef nameOf(VariableOp variable) {
-  auto [path, name] = variable.getSymName().rsplit('/');
-  return name.empty() ? path : name;
-}
-
 } // namespace
 
 TraceOp Reporter::report(Value value, TraceDirection direction, const Twine &op, StringRef layer,
@@ -90,16 +70,18 @@ void Reporter::reportGradient(OptimizerStepOp step, VariableOp variable) {
   Value gradient = step.getGradient(), scale = step.getUnscale();
   builder.setInsertionPoint(step);
   if (!scale) {
-    report(gradient, TraceDirection::Backward, "gradient:" + nameOf(variable), layerOf(variable));
+    report(gradient, TraceDirection::Backward, "gradient:" + tracedNameOf(variable),
+           tracedLayerOf(variable));
     return;
   }
-  report(gradient, TraceDirection::Backward, "scaled_gradient:" + nameOf(variable),
-         layerOf(variable), Value(), /*isScaled=*/true);
+  report(gradient, TraceDirection::Backward, "scaled_gradient:" + tracedNameOf(variable),
+         tracedLayerOf(variable), Value(), /*isScaled=*/true);
   const Type wide = widerOf32(elementTypeOf(gradient));
   auto unscaled =
       DivideOp::create(builder, step.getLoc(), widen(gradient, wide), widen(scale, wide));
   added.insert(unscaled);
-  report(unscaled, TraceDirection::Backward, "gradient:" + nameOf(variable), layerOf(variable));
+  report(unscaled, TraceDirection::Backward, "gradient:" + tracedNameOf(variable),
+         tracedLayerOf(variable));
 }
 
 /// The optimizer adds something to weights, and renews what it keeps of each: both are reported.
@@ -127,12 +109,14 @@ void Reporter::reportUpdates() {
         old = argument;
     if (!old)
       continue;
-    report(value, TraceDirection::Optimizer, "updated:" + nameOf(variable), layerOf(variable));
+    report(value, TraceDirection::Optimizer, "updated:" + tracedNameOf(variable),
+           tracedLayerOf(variable));
     const Type wide = widerOf32(elementTypeOf(value));
     auto difference =
         SubtractOp::create(builder, value.getLoc(), widen(value, wide), widen(old, wide));
     added.insert(difference);
-    report(difference, TraceDirection::Optimizer, "update:" + nameOf(variable), layerOf(variable));
+    report(difference, TraceDirection::Optimizer, "update:" + tracedNameOf(variable),
+           tracedLayerOf(variable));
   }
 }
 
@@ -169,15 +153,17 @@ void Reporter::reportArguments() {
     VariableOp variable = symbol ? variableOf(symbol) : VariableOp();
     if (variable && (variable.getRole() == VariableRole::Trainable ||
                      variable.getRole() == VariableRole::NonTrainable))
-      report(argument, TraceDirection::Forward, "weight:" + nameOf(variable), layerOf(variable));
+      report(argument, TraceDirection::Forward, "weight:" + tracedNameOf(variable),
+             tracedLayerOf(variable));
   }
 }
 
 /// Whether an op of another layer reads it, or whoever called.
 bool Reporter::leavesLayer(Value value) {
-  const StringRef own = layerOf(value.getDefiningOp());
+  const StringRef own = tracedLayerOf(value.getDefiningOp()->getLoc());
   return llvm::any_of(value.getUsers(), [&](Operation *user) {
-    return !isa<TraceOp>(user) && (user->hasTrait<OpTrait::IsTerminator>() || layerOf(user) != own);
+    return !isa<TraceOp>(user) &&
+           (user->hasTrait<OpTrait::IsTerminator>() || tracedLayerOf(user->getLoc()) != own);
   });
 }
 
@@ -197,7 +183,7 @@ void Reporter::reportResults(Operation *op, TraceDirection direction) {
                                               elementTypeOf(result).getIntOrFloatBitWidth())
       before = cast.getInput();
     builder.setInsertionPointAfter(op);
-    StringRef layer = layerOf(op);
+    StringRef layer = tracedLayerOf(op->getLoc());
     if (layer.empty())
       layer = direction == TraceDirection::Optimizer ? "optimizer" : "loss";
     report(result, direction, op->getName().stripDialect(), layer, before);
@@ -246,16 +232,16 @@ int64_t Reporter::run() {
   dropUpdates();
   Operation *lastBackward = nullptr;
   for (Operation &op : block)
-    if (isBackward(&op) && !added.contains(&op))
+    if (isOfBackward(&op) && !added.contains(&op))
       lastBackward = &op;
   SmallVector<Operation *> ops;
   for (Operation &op : block)
     ops.push_back(&op);
   bool isBehind = false;
   for (Operation *op : ops) {
-    reportResults(op, isBackward(op) ? TraceDirection::Backward
-                      : isBehind     ? TraceDirection::Optimizer
-                                     : TraceDirection::Forward);
+    reportResults(op, isOfBackward(op) ? TraceDirection::Backward
+                      : isBehind       ? TraceDirection::Optimizer
+                                       : TraceDirection::Forward);
     isBehind |= op == lastBackward;
   }
   reportArguments();

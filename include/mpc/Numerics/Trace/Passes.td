@@ -33,4 +33,25 @@ def TraceNumerics : PhasePass<"mpc-trace-numerics", "Scaling"> {
   let dependentDialects = ["::mpc::MpcDialect"];
 }
 
+def WatchStep : PhasePass<"mpc-watch-step", "Kernels"> {
+  let summary = "the training step once more, with reports of what its kernels leave in memory";
+  let description = [{
+    Before: all kernels, launches and library calls of `@train_step` exist. After: beside it, which stays as it
+    is, there is `@watched_step`, which does the same: it updates the variables, with the same bits. Behind an op
+    stands an mpcrt.trace for each buffer of floating numbers that is complete there and leaves its layer, is
+    narrower than float32, has a part for each step of a scan, is a gradient or belongs to a variable. Weights
+    have a second one, with the weights as they were: the change. Results of products that kernels consume are
+    stored for the reports. A module that has `@watched_step` stays as it is.
+
+    Remark `watched-values` (category mpc-numerics): how many values are reported.
+
+    ```mlir
+    mpcrt.contract ins(%x, %w : ...) outs(%y : memref<?x8xbf16>) loc("dense")
+    // is followed, in @watched_step, by
+    mpcrt.trace forward 1 "contract" of "dense"(%y) : memref<?x8xbf16>
+    ```
+  }];
+  let dependentDialects = ["::mpc::mpcrt::MpcrtDialect"];
+}
+
 #endif // MPC_NUMERICS_TRACE_PASSES
