@@ -46,7 +46,7 @@ static bool isUnit(linalg::GenericOp op, unsigned loop) {
 static SmallVector<AffineExpr> renumberLoops(linalg::GenericOp op,
                                              SmallVectorImpl<utils::IteratorType> &kept) {
   SmallVector<AffineExpr> loops;
-  // What is summed stays: the order of sums follows from the loops.
+  // Sums keep their loops, from which the order of what is added follows.
   const bool mayDrop = op.getNumReductionLoops() == 0 && !op.hasIndexSemantics();
   for (auto [loop, type] : llvm::enumerate(op.getIteratorTypesArray())) {
     if (mayDrop && isUnit(op, loop)) {
@@ -91,8 +91,8 @@ linalg::GenericOp mpc::dropUnitLoops(linalg::GenericOp op) {
   SmallVector<Value> buffers;
   bool changes = iterators.size() < loops.size();
   for (OpOperand &operand : op->getOpOperands()) {
-    AffineMap map = op.getMatchingIndexingMap(&operand).replaceDimsAndSymbols(
-        loops, {}, iterators.size(), 0);
+    AffineMap map =
+        op.getMatchingIndexingMap(&operand).replaceDimsAndSymbols(loops, {}, iterators.size(), 0);
     buffers.push_back(dropUnitDims(builder, op.getLoc(), operand.get(), map));
     maps.push_back(map);
     changes |= buffers.back() != operand.get();
@@ -100,9 +100,9 @@ linalg::GenericOp mpc::dropUnitLoops(linalg::GenericOp op) {
   if (!changes)
     return op;
   auto inputs = ArrayRef(buffers).take_front(op.getNumDpsInputs());
-  auto result = linalg::GenericOp::create(builder, op.getLoc(), TypeRange(), inputs,
-                                          ArrayRef(buffers).drop_front(inputs.size()), maps,
-                                          iterators);
+  auto result =
+      linalg::GenericOp::create(builder, op.getLoc(), TypeRange(), inputs,
+                                ArrayRef(buffers).drop_front(inputs.size()), maps, iterators);
   result.getRegion().takeBody(op.getRegion());
   op.erase();
   return result;

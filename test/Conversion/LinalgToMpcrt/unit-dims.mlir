@@ -48,7 +48,7 @@ func.func @scale(%x: memref<?x14x14x80xf32> {mpc.input = "x"}, %s: memref<1x1x1x
   return
 }
 
-// What a view of a larger buffer has of them stays: its other dimensions do not follow each other.
+// A view of a larger buffer keeps them: its other dimensions do not follow each other.
 // CHECK-LABEL: func.func private @kernel_view(
 // CHECK-SAME: memref<?x1x80xf32, strided<[160, 80, 1]>>, %{{.*}}: memref<?x80xf32>,
 // CHECK: memref.load %{{.*}}[%[[ROW:.*]], %c0{{[_0-9]*}}, %[[C:arg[0-9]+]]]
