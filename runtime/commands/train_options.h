@@ -3,8 +3,8 @@
 #ifndef MPC_RUNTIME_COMMANDS_TRAIN_OPTIONS_H
 #define MPC_RUNTIME_COMMANDS_TRAIN_OPTIONS_H
 
-#include "reports/step_reports.h"
 #include "runtime/commands/arguments.h"
+#include "runtime/reports/step_reports.h"
 #include "runtime/training/plateau.h"
 #include "runtime/training/shuffle.h"
 

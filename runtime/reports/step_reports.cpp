@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/reports/step_reports.h"
-#include "data/npz.h"
 #include "runtime/data/atomic_file.h"
+#include "runtime/data/npz.h"
 #include "runtime/reports/value_report.h"
 #include "runtime/training/rank_job.h"
 

@@ -46,7 +46,7 @@ static bool isUnit(linalg::GenericOp op, unsigned loop) {
 static SmallVector<AffineExpr> renumberLoops(linalg::GenericOp op,
                                              SmallVectorImpl<utils::IteratorType> &kept) {
   SmallVector<AffineExpr> loops;
-  // What is summed stays: the order of sums follows from the loops.
+  // Sums keep their loops, from which the order of what is added follows.
   const bool mayDrop = op.getNumReductionLoops() == 0 && !op.hasIndexSemantics();
   for (auto [loop, type] : llvm::enumerate(op.getIteratorTypesArray())) {
     if (mayDrop && isUnit(op, loop)) {
