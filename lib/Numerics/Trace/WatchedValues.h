@@ -25,8 +25,8 @@ public:
   WatchedValues(mlir::func::FuncOp step, BufferUses &uses);
 
   llvm::SmallVector<WatchedValue> inputs();
-  /// Buffers that are complete behind this op of the entry's block and leave their layer, are narrow,
-  /// or belong to all steps of a scan or to a variable.
+  /// Buffers that are complete behind this op of the entry's block and leave their layer, are
+  /// narrow, or belong to all steps of a scan or to a variable.
   llvm::SmallVector<WatchedValue> of(mlir::Operation *op);
 
 private:
