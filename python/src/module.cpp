@@ -137,6 +137,10 @@ NB_MODULE(_runtime, module) {
   module.doc() = "The C ABI of libmpcrt; use the package mpc.";
   // Models that daemon threads use at the end are no leak, and no concern of a user.
   nb::set_leak_warnings(false);
+  nb::module_::import_("atexit").attr("register")(nb::cpp_function([] {
+    nb::gil_scoped_release released; // calls that are under way want it back
+    ExitGate::instance().close();
+  }));
   nb::register_exception_translator([](const std::exception_ptr &pointer, void *) {
     try {
       std::rethrow_exception(pointer);

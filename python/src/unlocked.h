@@ -3,6 +3,8 @@
 #ifndef MPC_PYTHON_UNLOCKED_H
 #define MPC_PYTHON_UNLOCKED_H
 
+#include "python/src/exit_gate.h"
+
 #include <cxxabi.h>
 #include <nanobind/nanobind.h>
 #include <unistd.h>
@@ -14,8 +16,9 @@ namespace mpc::python {
 /// not throw, which would abort the process. It waits here for the process to end, as from 3.14 on.
 class Unlocked {
 public:
-  Unlocked() : state(PyEval_SaveThread()) {}
+  Unlocked() : state(PyEval_SaveThread()) { ExitGate::instance().enter(); }
   ~Unlocked() {
+    ExitGate::instance().leave();
     try {
       PyEval_RestoreThread(state);
     } catch (abi::__forced_unwind &) {

@@ -206,9 +206,31 @@ class Misuse(unittest.TestCase):
                    "        model.predict(x, batch_size=len(x))\n"
                    "threading.Thread(target=run, daemon=True).start()\n"
                    "time.sleep(0.1)\n")  # fmt: skip
-        for _ in range(3):
-            result = subprocess.run([sys.executable, "-c", program, self.folder / "blobs.mpc"], capture_output=True, text=True, timeout=60)
-            self.assertEqual((result.returncode, result.stderr), (0, ""))
+        # Several at once, so that the thread is still in the library's kernels while destructors run.
+        for _ in range(4):
+            together = [subprocess.Popen([sys.executable, "-c", program, self.folder / "blobs.mpc"], stdout=subprocess.PIPE,
+                                         stderr=subprocess.PIPE, text=True) for _ in range(4)]  # fmt: skip
+            for process in together:
+                self.assertEqual((process.communicate(timeout=60)[1], process.returncode), ("", 0))
+
+    def test_calls_at_exit(self):
+        """The thread that ends the interpreter may call on, and a child that was forked beside a call does not wait for it."""
+        program = ("import atexit, os, sys, threading, time, numpy as np\n"
+                   "atexit.register(lambda: print(model.predict(x[:2]).shape))\n"
+                   "import mpc\n"
+                   "model, x = mpc.load(sys.argv[1]), np.zeros((1 << 16, 4), np.float32)\n"
+                   "other = mpc.load(sys.argv[1])\n"
+                   "def run():\n"
+                   "    while True:\n"
+                   "        other.predict(x, batch_size=len(x))\n"
+                   "threading.Thread(target=run, daemon=True).start()\n"
+                   "time.sleep(0.1)\n"
+                   "child = os.fork()\n"
+                   "if child == 0:\n"
+                   "    sys.exit(7)\n"
+                   "print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)\n")  # fmt: skip
+        result = subprocess.run([sys.executable, "-c", program, self.folder / "blobs.mpc"], capture_output=True, text=True, timeout=60)
+        self.assertEqual((result.returncode, result.stderr, result.stdout), (0, "", "(2, 3)\n7\n(2, 3)\n"))
 
     def test_fork_while_another_thread_runs(self):
         """The child has no such thread, and does not wait for it."""
