@@ -194,7 +194,8 @@ void Layout::position() {
 }
 
 void Layout::write(Point &size) {
-  double left = 0, right = 0;
+  // Long chains drift: the drawing may be far from 0, and begins where it begins.
+  double left = places.empty() ? 0 : places[0].x, right = left;
   for (const Place &place : places) {
     left = std::min(left, place.x - 0.5 * place.width);
     right = std::max(right, place.x + 0.5 * place.width);
