@@ -4,6 +4,7 @@
 #include "runtime/base/cpu.h"
 #include "mpc-rt/device.h"
 #include "runtime/base/cpuid.h"
+#include "runtime/rules/isa_name.h"
 
 #include <cstring>
 #include <sched.h>
@@ -92,15 +93,8 @@ bool mayUseTiles() noexcept {
 }
 
 const char *isaName(int isa) noexcept {
-  switch (isa) {
-#define MPC_RT_ISA(name, number, text)                                                             \
-  case number:                                                                                     \
-    return text;
-#include "mpc-rt/isa.inc"
-#undef MPC_RT_ISA
-  default:
-    return "below x86-64-v2";
-  }
+  const char *name = rules::isaName(isa);
+  return name ? name : "below x86-64-v2";
 }
 
 } // namespace mpc::rt

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Random inputs and timed steps.
 #include "runtime/commands/bench_steps.h"
-#include "runtime/training/isa_name.h"
+#include "runtime/rules/isa_name.h"
 
 #include "mpc-rt/tuning.h"
 #include "runtime/data/convert.h"
@@ -168,7 +168,7 @@ std::string BenchSteps::describe() const {
   json["device"] = options_.session.device;
   json["batch_size"] = options_.batchSize;
   json["threads"] = mpc_rt_context_threads(session_->context());
-  if (const char *name = isa >= 0 ? training::isaName(static_cast<uint32_t>(isa)) : nullptr)
+  if (const char *name = rules::isaName(isa))
     json["isa"] = name;
   json["bytes_planned"] = plan_.total();
   json["bytes_peak"] = training::peakBytes();

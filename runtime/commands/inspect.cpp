@@ -5,7 +5,7 @@
 #include "runtime/data/array.h"
 #include "runtime/data/json_guard.h"
 #include "runtime/data/variable_tensor.h"
-#include "runtime/training/isa_name.h"
+#include "runtime/rules/isa_name.h"
 #include "runtime/untrusted/outlets.h"
 
 #include <cstring>
@@ -75,7 +75,7 @@ static Json describe(const Session &session) {
   json["weights_hash"] = tables.weights_hash ? tables.weights_hash : "";
   json["targets"] = Json::array();
   for (uint32_t i = 0; i < tables.kernel_table_count; ++i) {
-    const char *name = training::isaName(tables.kernel_tables[i].isa);
+    const char *name = rules::isaName(tables.kernel_tables[i].isa);
     json["targets"].push_back(name ? name : "ISA " + std::to_string(tables.kernel_tables[i].isa));
   }
   json["kernels"] = tables.kernel_count;

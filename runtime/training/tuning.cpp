@@ -6,7 +6,7 @@
 #include "runtime/data/atomic_file.h"
 #include "runtime/data/input_file.h"
 #include "runtime/data/json_guard.h"
-#include "runtime/training/isa_name.h"
+#include "runtime/rules/isa_name.h"
 #include "runtime/training/model_identity.h"
 
 #include <map>
@@ -37,8 +37,7 @@ Machine machineOf(Session &session) {
   mpc_rt_device_info_t info = {};
   info.struct_size = sizeof info;
   const bool isKnown = mpc_rt_device_info(0, &info) == MPC_RT_OK && info.cpu_kind;
-  const int32_t isa = mpc_rt_context_isa(session.context());
-  const char *name = isa >= 0 ? isaName(static_cast<uint32_t>(isa)) : nullptr;
+  const char *name = rules::isaName(mpc_rt_context_isa(session.context()));
   return {isKnown ? info.cpu_kind : "unknown", name ? name : ""};
 }
 
