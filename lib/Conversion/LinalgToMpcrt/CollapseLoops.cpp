@@ -30,82 +30,24 @@ static linalg::GenericOp collapse(linalg::GenericOp op, ArrayRef<ReassociationIn
   return cast<linalg::GenericOp>(collapsed->collapsedOp);
 }
 
-/// Whether the loop has a single iteration.
-static bool isUnit(linalg::GenericOp op, unsigned loop) {
-  return llvm::any_of(op->getOpOperands(), [&](OpOperand &operand) {
-    auto type = dyn_cast<MemRefType>(operand.get().getType());
-    std::optional<unsigned> dim;
-    if (type)
-      dim = op.getMatchingIndexingMap(&operand).getResultPosition(
-          getAffineDimExpr(loop, op.getContext()));
-    return dim && type.getDimSize(*dim) == 1;
-  });
-}
-
-/// Loops as they are numbered once those of one iteration are gone, which are 0.
-static SmallVector<AffineExpr> renumberLoops(linalg::GenericOp op,
-                                             SmallVectorImpl<utils::IteratorType> &kept) {
-  SmallVector<AffineExpr> loops;
-  // Sums keep their loops, from which the order of what is added follows.
-  const bool mayDrop = op.getNumReductionLoops() == 0 && !op.hasIndexSemantics();
-  for (auto [loop, type] : llvm::enumerate(op.getIteratorTypesArray())) {
-    if (mayDrop && isUnit(op, loop)) {
-      loops.push_back(getAffineConstantExpr(0, op.getContext()));
-      continue;
-    }
-    loops.push_back(getAffineDimExpr(kept.size(), op.getContext()));
-    kept.push_back(type);
-  }
-  return loops;
-}
-
-/// The buffer without dimensions of extent 1 of which only the index 0 is used; `map` follows.
-static Value dropUnitDims(OpBuilder &builder, Location loc, Value buffer, AffineMap &map) {
-  auto type = dyn_cast<MemRefType>(buffer.getType());
-  if (!type || !type.getLayout().isIdentity())
-    return buffer;
-  SmallVector<AffineExpr> kept;
-  SmallVector<ReassociationIndices> groups;
-  ReassociationIndices leading;
-  for (auto [dim, expr] : llvm::enumerate(map.getResults())) {
-    const bool isDropped = type.getDimSize(dim) == 1 && isa<AffineConstantExpr>(expr);
-    if (!isDropped) {
-      kept.push_back(expr);
-      groups.push_back(std::exchange(leading, {}));
-    }
-    (groups.empty() ? leading : groups.back()).push_back(dim);
-  }
-  if (int64_t(kept.size()) == type.getRank())
-    return buffer;
-  map = AffineMap::get(map.getNumDims(), 0, kept, builder.getContext());
-  return memref::CollapseShapeOp::create(builder, loc, buffer, groups);
-}
-
 linalg::GenericOp mpc::dropUnitLoops(linalg::GenericOp op) {
-  OpBuilder builder(op);
-  SmallVector<utils::IteratorType> iterators;
-  const SmallVector<AffineExpr> loops = renumberLoops(op, iterators);
-  if (iterators.empty())
-    return op; // a launch counts something
-  SmallVector<AffineMap> maps;
-  SmallVector<Value> buffers;
-  bool changes = iterators.size() < loops.size();
-  for (OpOperand &operand : op->getOpOperands()) {
-    AffineMap map =
-        op.getMatchingIndexingMap(&operand).replaceDimsAndSymbols(loops, {}, iterators.size(), 0);
-    buffers.push_back(dropUnitDims(builder, op.getLoc(), operand.get(), map));
-    maps.push_back(map);
-    changes |= buffers.back() != operand.get();
-  }
-  if (!changes)
+  // Sums keep their loops, from which the order of what is added follows.
+  if (op.getNumReductionLoops() != 0 || op.hasIndexSemantics())
     return op;
-  auto inputs = ArrayRef(buffers).take_front(op.getNumDpsInputs());
-  auto result =
-      linalg::GenericOp::create(builder, op.getLoc(), TypeRange(), inputs,
-                                ArrayRef(buffers).drop_front(inputs.size()), maps, iterators);
-  result.getRegion().takeBody(op.getRegion());
-  op.erase();
-  return result;
+  const SmallVector<int64_t> extents = op.getStaticLoopRanges();
+  const bool countsOnce = llvm::all_equal(extents) && extents.front() == 1;
+  linalg::ControlDropUnitDims control;
+  control.controlFn = [&](Operation *) {
+    // A launch counts something: of loops of one iteration one stays.
+    return llvm::to_vector(llvm::seq<unsigned>(countsOnce ? 1 : 0, op.getNumLoops()));
+  };
+  IRRewriter rewriter(op.getContext());
+  rewriter.setInsertionPoint(op);
+  auto dropped = linalg::dropUnitDims(rewriter, op, control);
+  if (failed(dropped))
+    return op;
+  rewriter.eraseOp(op);
+  return cast<linalg::GenericOp>(dropped->resultOp.getOperation());
 }
 
 linalg::GenericOp mpc::collapseSums(linalg::GenericOp op) {

@@ -48,11 +48,11 @@ func.func @scale(%x: memref<?x14x14x80xf32> {mpc.input = "x"}, %s: memref<1x1x1x
   return
 }
 
-// A view of a larger buffer keeps them: its other dimensions do not follow each other.
+// Beside a view of a larger buffer all keep them: its other dimensions do not follow each other.
 // CHECK-LABEL: func.func private @kernel_view(
-// CHECK-SAME: memref<?x1x80xf32, strided<[160, 80, 1]>>, %{{.*}}: memref<?x80xf32>,
-// CHECK: memref.load %{{.*}}[%[[ROW:.*]], %c0{{[_0-9]*}}, %[[C:arg[0-9]+]]]
-// CHECK: memref.store %{{.*}}, %{{.*}}[%[[ROW]], %[[C]]]
+// CHECK-SAME: memref<?x1x80xf32, strided<[160, 80, 1]>>, %{{.*}}: memref<?x1x80xf32>,
+// CHECK: memref.load %{{.*}}[%[[ROW:.*]], %[[UNIT:.*]], %[[C:arg[0-9]+]]]
+// CHECK: memref.store %{{.*}}, %{{.*}}[%[[ROW]], %[[UNIT]], %[[C]]]
 func.func @view(%x: memref<?x2x80xf32> {mpc.input = "x"}, %out: memref<?x1x80xf32> {mpcrt.output = "out0"}, %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
   %part = memref.subview %x[0, 0, 0] [%n, 1, 80] [1, 1, 1] : memref<?x2x80xf32> to memref<?x1x80xf32, strided<[160, 80, 1]>>
   linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins(%part : memref<?x1x80xf32, strided<[160, 80, 1]>>) outs(%out : memref<?x1x80xf32>) {
