@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Which variables several ranks update a part each of: what --shard says of their paths.
-#include "dialects/mpc/IR/Sharding.h"
 #include "lib/Driver/Compilation.h"
 #include "lib/Policy/JsonText.h"
 #include "mpc/Policy/PathPattern.h"
@@ -129,7 +128,7 @@ ExitCode mpc::chooseShards(Compilation &compilation) {
       return kExitBadInput;
     }
     if (*isSharded)
-      variable->setAttr(kShardedAttr, UnitAttr::get(module.getContext()));
+      variable.setSharded(true);
   }
   if (const std::string *unused = map ? map->findUnused() : nullptr) {
     diagnostics.error("--shard: " + file + ": '" + *unused +

@@ -2,7 +2,6 @@
 //
 // mpc-distribute: each rank of a job has samples of its own; what sums over the batch sums over the
 // ranks, too. The batch is the open extent, so an op says by its types where it ends.
-#include "dialects/mpc/IR/Sharding.h"
 #include "mlir/IR/Remarks.h"
 #include "mpc/Analysis/EntryRole.h"
 #include "mpc/Analysis/LayerPath.h"
@@ -86,9 +85,8 @@ private:
 
   /// Marks the sums that go element by element into updates of variables that ranks share.
   void markSums(func::FuncOp entry) {
-    const bool shares = llvm::any_of(getOperation().getOps<VariableOp>(), [](VariableOp variable) {
-      return variable->hasAttr(kShardedAttr);
-    });
+    const bool shares = llvm::any_of(getOperation().getOps<VariableOp>(),
+                                     [](VariableOp variable) { return variable.getSharded(); });
     // In parts of a batch the gradients of the first part alone are read.
     const bool isBackward = entryRoleOf(entry) == EntryRole::TrainBackward;
     bool marks = false;
@@ -96,7 +94,7 @@ private:
       entry.walk([&](AllReduceOp op) {
         if (op.getKind() != ReduceKind::Sum || !goesByElements(op.getResult(), isBackward))
           return;
-        op->setAttr(kByElementsAttr, UnitAttr::get(&getContext()));
+        op.setByElements(true);
         marks = true;
       });
     // Each rank then tests what it updates.
@@ -154,7 +152,7 @@ private:
     values.insert(value);
     for (size_t i = 0; i != values.size(); ++i) {
       Operation *op = values[i].getDefiningOp();
-      if (auto sum = dyn_cast_or_null<AllReduceOp>(op); sum && sum->hasAttr(kByElementsAttr))
+      if (auto sum = dyn_cast_or_null<AllReduceOp>(op); sum && sum.getByElements())
         return true;
       if (op && passesElements(op))
         values.insert(op->operand_begin(), op->operand_end());
@@ -250,9 +248,8 @@ private:
     Type number = builder.getF32Type();
     Value test = AllFiniteOp::create(builder, loc, op.getType(), own);
     Value truth = CastOp::create(builder, loc, tensorTypeOf(test).clone(number), test);
-    auto all = AllReduceOp::create(builder, loc, ReduceKind::Min, truth, /*before=*/false);
-    if (always)
-      all->setAttr(kAlwaysAttr, builder.getUnitAttr());
+    Value all = AllReduceOp::create(builder, loc, ReduceKind::Min, truth, /*before=*/false,
+                                    /*by_elements=*/false, always);
     Value one = scalarConstant(builder, loc, number, 1);
     others.push_back(DivideOp::create(builder, loc, one, all));
     op.getInputsMutable().assign(others);

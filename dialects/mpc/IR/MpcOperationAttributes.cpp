@@ -2,7 +2,6 @@
 // The dialect's attributes of operations that are no operands of these: on which each may stand,
 // and what it holds. Passes then read them without a check of their own.
 #include "dialects/mpc/IR/EntryNames.h"
-#include "dialects/mpc/IR/Sharding.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -58,7 +57,6 @@ static ArrayRef<AttributeRule> attributeRules() {
     auto layer = dyn_cast<LayerOp>(op);
     return layer && layer.getPrecision();
   };
-  constexpr auto isAllReduce = [](Operation *op) { return isa<AllReduceOp>(op); };
   constexpr auto isVariable = [](Operation *op) { return isa<VariableOp>(op); };
   constexpr auto isOptimizerVariable = [](Operation *op) {
     auto variable = dyn_cast<VariableOp>(op);
@@ -77,9 +75,6 @@ static ArrayRef<AttributeRule> attributeRules() {
       {Mpc::kUpdatesAttr, isLayer, isArrayOfSymbols,
        "an array with a symbol or a unit for each result, on mpc.layer"},
       {Mpc::kOverwriteAttr, isVariable, isUnit, "a unit, on mpc.variable"},
-      {kShardedAttr, isVariable, isUnit, "a unit, on mpc.variable"},
-      {kByElementsAttr, isAllReduce, isUnit, "a unit, on mpc.all_reduce"},
-      {kAlwaysAttr, isAllReduce, isUnit, "a unit, on mpc.all_reduce"},
       {Mpc::kUnlistedAttr, isOptimizerVariable, isUnit,
        "a unit, on mpc.variable of the role optimizer"},
       {Mpc::kOwnTypeAttr, isVariable, isFloatType, "a floating type, on mpc.variable"},

@@ -16,7 +16,8 @@ def Mpc_VariableOp : Mpc_Op<"variable", [Symbol, HasParent<"::mlir::ModuleOp">]>
     symbol (`mpc.variable`) and return its new value as a result that names it (`mpc.updates`); the
     runtime aliases both in place. `autocast = false` variables are not cast at use. `trainable`
     says what optimizers may update: role trainable. `constraint` projects what they wrote. `layer` is the path that a policy map is asked
-    with. `shadow_of` is set on low-precision copies.
+    with. `shadow_of` is set on low-precision copies. `sharded`: on several ranks each updates a part of it. `in_parts`: entries
+    touch the part of it alone that a rank owns (mpc-shard-updates).
 
     Example:
     ```mlir
@@ -29,7 +30,7 @@ def Mpc_VariableOp : Mpc_Op<"variable", [Symbol, HasParent<"::mlir::ModuleOp">]>
                        OptionalAttr<Mpc_RegularizerAttr>:$regularizer,
                        OptionalAttr<Mpc_ConstraintAttr>:$constraint,
                        DefaultValuedAttr<BoolAttr, "true">:$autocast,
-                       OptionalAttr<FlatSymbolRefAttr>:$shadow_of);
+                       OptionalAttr<FlatSymbolRefAttr>:$shadow_of, UnitAttr:$sharded, UnitAttr:$in_parts);
   let builders = [
     // Autocasts, has neither regulariser nor constraint and, without an initializer, starts as zeros.
     OpBuilder<(ins "::llvm::StringRef":$name, "::mlir::RankedTensorType":$type, "::mpc::VariableRole":$role,

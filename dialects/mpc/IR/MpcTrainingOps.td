@@ -69,9 +69,14 @@ def Mpc_AllReduceOp : Mpc_Op<"all_reduce", [Pure, SameOperandsAndResultType, Mpc
     On one rank the value is the operand. With `before` it is the sum of what the ranks before this one have: 0 on the first
     one. mpc-distribute makes these ops.
 
+    `by_elements`: what comes of the sum, updates of variables or results of @train_backward, goes element by element, but for
+    tests whether numbers are finite, so that a rank that updates a part of a variable needs that part of the sum alone.
+    `always`: a rank that has no samples takes part like the others.
+
     Example: `%g = mpc.all_reduce sum %part : tensor<784x64xf32>`
   }];
-  let arguments = (ins Mpc_ReduceKindAttr:$kind, RankedTensorOf<[F32, F64, I32, I64]>:$input, UnitAttr:$before);
+  let arguments = (ins Mpc_ReduceKindAttr:$kind, RankedTensorOf<[F32, F64, I32, I64]>:$input, UnitAttr:$before,
+                       UnitAttr:$by_elements, UnitAttr:$always);
   let results = (outs RankedTensorOf<[F32, F64, I32, I64]>:$result);
   let assemblyFormat = "$kind $input attr-dict `:` type($input)";
   let hasVerifier = 1;

@@ -31,8 +31,6 @@ def Mpcrt_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kArenaPerSampleAttr = "mpcrt.arena_per_sample";
     /// Unit attribute of functions that mpcrt.launch runs; the last two arguments are the bounds.
     static constexpr ::llvm::StringLiteral kKernelAttr = "mpcrt.kernel";
-    /// Variable (a unit): entries touch the part of it alone that a rank owns.
-    static constexpr ::llvm::StringLiteral kInPartsAttr = "mpcrt.in_parts";
     /// Unit attribute of an scf.for whose iterations touch no memory that another one writes.
     static constexpr ::llvm::StringLiteral kIndependentAttr = "mpcrt.independent";
     /// Unit attribute of an arith.select after mpc-expand-math: what it chooses is no NaN where that is

@@ -74,11 +74,6 @@ LogicalResult MpcrtDialect::verifyOperationAttribute(Operation *op, NamedAttribu
       attribute.getName() == kAbiVersionAttr || attribute.getName() == kServicesSizeAttr ||
       attribute.getName() == kDistributedAttr)
     return success();
-  if (attribute.getName() == kInPartsAttr) {
-    if (!isa<VariableOp>(op))
-      return op->emitOpError() << kInPartsAttr << " is for mpc.variable";
-    return success();
-  }
   if (attribute.getName() == kIndependentAttr) {
     if (!isa<LoopLikeOpInterface>(op))
       return op->emitOpError() << kIndependentAttr << " is for loops";

@@ -166,10 +166,10 @@ def JoinLaunches : PhasePass<"mpc-join-launches", "Kernels"> {
 def ShardUpdates : PhasePass<"mpc-shard-updates", "Kernels"> {
   let summary = "each rank of a job updates its part of variables";
   let description = [{
-    For `mpcc --shard=optimizer`. A launch of a step that goes element by element through variables with `mpc.sharded`, and
+    For `mpcc --shard=optimizer`. A launch of a step that goes element by element through variables with `sharded`, and
     what an optimizer has of them, goes through the elements that the rank owns alone. A gradient that nothing else reads
     becomes mpcrt.reduce_scatter. What other ops read of these variables (16-bit copies of weights, or weights) is gathered
-    behind the update; variables that nothing else touches get `mpcrt.in_parts`: a rank has memory for its part only.
+    behind the update; variables that nothing else touches get `in_parts`: a rank has memory for its part only.
 
     A launch stays whole where something reads all that it wrote (norms of variables), and for fewer than 1,024 elements. A
     warning names variables that stay whole for the first reason; where all do, that is an error. A second run changes

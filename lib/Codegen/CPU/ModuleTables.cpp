@@ -72,7 +72,7 @@ static llvm::Error readVariables(ModuleOp module, ModuleTables &tables) {
     entry.stream = tables.variables.size() + (seed ? uint64_t(seed.getInt()) << 32 : 0);
     if (auto of = variable.getShadowOf())
       entry.shadowOf = indices.lookup(*of);
-    if (variable->hasAttr(mpcrt::MpcrtDialect::kInPartsAttr))
+    if (variable.getInParts())
       entry.flags |= MPC_RT_VARIABLE_IN_PARTS;
     indices[symbol] = int32_t(tables.variables.size());
     tables.variables.push_back(std::move(entry));

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The pass: each rank of a job updates its part of variables.
-#include "dialects/mpc/IR/Sharding.h"
 #include "lib/Conversion/LinalgToMpcrt/UpdatesOfRanks.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Remarks.h"
@@ -157,21 +156,22 @@ struct ShardUpdatesPass : mpc::impl::ShardUpdatesBase<ShardUpdatesPass> {
   void runOnModule() override {
     ModuleOp module = getOperation();
     if (llvm::none_of(module.getOps<VariableOp>(),
-                      [](VariableOp variable) { return variable->hasAttr(kShardedAttr); }))
+                      [](VariableOp variable) { return variable.getSharded(); }))
       return;
     if (module.walk([](mpcrt::OwnPartOp) { return WalkResult::interrupt(); }).wasInterrupted())
       return; // a run before this one
     UpdatesOfRanks updates(module);
     llvm::SetVector<Operation *> gathered;
     int64_t inParts = 0;
-    for (Operation *variable : updates.findWritten())
-      if (updates.areOnlyUsersOf(cast<VariableOp>(variable))) {
-        variable->setAttr(mpcrt::MpcrtDialect::kInPartsAttr, UnitAttr::get(&getContext()));
+    const llvm::SetVector<Operation *> written = updates.findWritten();
+    for (Operation *op : written)
+      if (auto variable = cast<VariableOp>(op); updates.areOnlyUsersOf(variable)) {
+        variable.setInParts(true);
         ++inParts;
       } else {
-        gathered.insert(variable);
+        gathered.insert(op);
       }
-    if (failed(tellWhole(updates.findWritten())))
+    if (failed(tellWhole(written)))
       return signalPassFailure();
     remark::passed(module.getLoc(), remark::RemarkOpts::name("shards").category("mpc-distribute"))
         << (llvm::Twine(inParts) + " variables are in parts, " + llvm::Twine(gathered.size()) +
@@ -185,17 +185,19 @@ struct ShardUpdatesPass : mpc::impl::ShardUpdatesBase<ShardUpdatesPass> {
 private:
   /// Names the variables that every rank updates whole although they were to be in parts.
   LogicalResult tellWhole(const llvm::SetVector<Operation *> &written) {
+    llvm::DenseSet<StringRef> inParts; // variables, and those with a shadow that is
+    for (Operation *op : written) {
+      auto variable = cast<VariableOp>(op);
+      inParts.insert(variable.getShadowOf().value_or(variable.getSymName()));
+    }
     SmallVector<VariableOp> wanted, whole;
     for (auto variable : getOperation().getOps<VariableOp>()) {
-      if (!variable->hasAttr(kShardedAttr))
+      if (!variable.getSharded())
         continue;
       wanted.push_back(variable);
-      const bool hasParts = llvm::any_of(written, [&](Operation *op) {
-        return op == variable.getOperation() ||
-               cast<VariableOp>(op).getShadowOf() == variable.getSymName();
-      });
+      const int64_t elements = cast<RankedTensorType>(variable.getType()).getNumElements();
       // Nobody expects it of a few elements.
-      if (!hasParts && cast<RankedTensorType>(variable.getType()).getNumElements() >= 1024)
+      if (!inParts.contains(variable.getSymName()) && elements >= kFewestSharedElements)
         whole.push_back(variable);
     }
     for (VariableOp variable : whole)
@@ -205,7 +207,8 @@ private:
     if (!wanted.empty() && written.empty())
       return wanted.front().emitError()
              << "--shard=optimizer: no update of a variable can be shared by ranks; "
-             << (whole.empty() ? "all variables have fewer than 1,024 elements"
+             << (whole.empty() ? "all variables have fewer than " +
+                                     std::to_string(kFewestSharedElements) + " elements"
                                : "the optimizer reads the whole of what it updates")
              << "; leave the option out";
     return success();

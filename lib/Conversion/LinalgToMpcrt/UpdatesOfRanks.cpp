@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "lib/Conversion/LinalgToMpcrt/UpdatesOfRanks.h"
-#include "dialects/mpc/IR/Sharding.h"
 #include "lib/Conversion/LinalgToMpcrt/ElementKernel.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 #include "mpc/Analysis/BatchExtent.h"
@@ -9,9 +8,6 @@
 
 using namespace mlir;
 using namespace mpc;
-
-/// A message costs more than the update of fewer elements.
-static constexpr int64_t kSmallest = 1024;
 
 /// Elements of a static shape; 0 of others.
 static int64_t elementsOf(Value buffer) {
@@ -39,6 +35,10 @@ SmallVector<OpOperand *> mpc::findTouches(Value buffer) {
 }
 
 UpdatesOfRanks::UpdatesOfRanks(ModuleOp module) : module(module), symbols(module), uses(module) {
+  for (auto entry : module.getOps<func::FuncOp>())
+    for (BlockArgument argument : entry.getArguments())
+      if (VariableOp variable = variableOf(argument))
+        arguments[variable].push_back(argument);
   for (EntryRole role : {EntryRole::TrainStep, EntryRole::TrainApply})
     if (func::FuncOp entry = findEntry(module, role))
       collect(entry);
@@ -66,14 +66,14 @@ bool UpdatesOfRanks::isWritten(mpcrt::LaunchOp launch, unsigned argument) {
 bool UpdatesOfRanks::isSharded(VariableOp variable) {
   if (auto master = variable.getShadowOf())
     variable = symbols.lookup<VariableOp>(*master);
-  return variable && variable->hasAttr(kShardedAttr);
+  return variable && variable.getSharded();
 }
 
 /// None for a launch that ranks cannot share, or have no reason to.
 std::optional<RankUpdate> UpdatesOfRanks::match(mpcrt::LaunchOp launch) {
   func::FuncOp kernel = uses.kernelOf(launch);
   auto count = evaluateIndex(launch.getCount());
-  if (!kernel || !count || !count->isFixed() || count->fixed < kSmallest)
+  if (!kernel || !count || !count->isFixed() || count->fixed < kFewestSharedElements)
     return std::nullopt;
   RankUpdate update{launch, count->fixed, {}};
   bool touchesVariable = false;
@@ -195,14 +195,11 @@ bool UpdatesOfRanks::areOnlyUsersOf(VariableOp variable) {
   if (variable.getRole() != VariableRole::Optimizer &&
       variable.getRole() != VariableRole::Trainable)
     return false;
-  auto symbol = FlatSymbolRefAttr::get(variable.getSymNameAttr());
-  for (auto entry : module.getOps<func::FuncOp>())
-    for (BlockArgument argument : entry.getArguments())
-      if (entry.getArgAttr(argument.getArgNumber(), MpcDialect::kVariableAttr) == symbol)
-        for (OpOperand *touch : findTouches(argument))
-          if (!isOwnUse(touch->getOwner(), argument, elementsOf(argument)))
-            return false;
-  return true;
+  return llvm::all_of(arguments.lookup(variable), [&](BlockArgument argument) {
+    return llvm::all_of(findTouches(argument), [&](OpOperand *touch) {
+      return isOwnUse(touch->getOwner(), argument, elementsOf(argument));
+    });
+  });
 }
 
 /// Whether all that the launch writes is less than the gradient. Of the readers of one that goes

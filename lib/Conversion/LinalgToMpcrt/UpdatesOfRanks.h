@@ -10,6 +10,9 @@
 
 namespace mpc {
 
+/// Ranks share updates of so many elements: a message costs more than the update of fewer.
+inline constexpr int64_t kFewestSharedElements = 1024;
+
 /// A launch that goes element by element through variables.
 struct RankUpdate {
   mpcrt::LaunchOp launch;
@@ -51,6 +54,8 @@ private:
   mlir::ModuleOp module;
   mlir::SymbolTable symbols;
   BufferUses uses;
+  /// The arguments of all entries that are a variable.
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::BlockArgument>> arguments;
   llvm::MapVector<mlir::Operation *, RankUpdate> updates; // by launch
 };
 

@@ -2,7 +2,6 @@
 // The training step: gradient seed, finite test, loss-scale update, and the optimizer's one pass
 // over memory.
 #include "dialects/mpc/IR/Mpc.h"
-#include "dialects/mpc/IR/Sharding.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
 #include "lib/Conversion/MpcToLinalg/Generic.h"
 #include "lib/Conversion/MpcToLinalg/Patterns.h"
@@ -48,7 +47,7 @@ struct LowerAllReduce : OpConversionPattern<AllReduceOp> {
         mpcrt::AllReduceOp::create(rewriter, op.getLoc(), TypeRange(adaptor.getInput().getType()),
                                    op.getKind(), adaptor.getInput(), /*bucket=*/0,
                                    /*endsBucket=*/false, op.getBefore(), layerPathOf(op.getLoc()),
-                                   op->hasAttr(kByElementsAttr), op->hasAttr(kAlwaysAttr));
+                                   op.getByElements(), op.getAlways());
     rewriter.replaceOp(op, reduced.getResults());
     return success();
   }

@@ -4,7 +4,7 @@
 // A norm reads all that the first launch makes.
 // expected-error @+2 {{--shard=optimizer: no update of a variable can be shared by ranks; the optimizer reads the whole of what it updates; leave the option out}}
 // expected-warning @+1 {{'w': every rank updates all of it}}
-mpc.variable @"w" : tensor<2560xf32> role trainable layer("d") {mpc.sharded}
+mpc.variable @"w" : tensor<2560xf32> role trainable layer("d") {sharded}
 
 func.func private @direction(%g: memref<?xf32>, %w: memref<?xf32>, %u: memref<?xf32>, %begin: index, %end: index) attributes {mpcrt.kernel} {
   %c1 = arith.constant 1 : index

@@ -5,12 +5,12 @@
 
 // The update reads the gradient, a weight in float32 with a copy in 16 bits, and a slot.
 // REMARK: shards{{.*}}2 variables are in parts, 1 are gathered after each update
-// CHECK: mpc.variable @w {{.*}}mpcrt.in_parts
-mpc.variable @"w" : tensor<64x40xf32> role trainable layer("d") {mpc.sharded}
-// CHECK: mpc.variable @"optimizer/m" {{.*}}mpcrt.in_parts
+// CHECK: mpc.variable @w {{.*}}in_parts
+mpc.variable @"w" : tensor<64x40xf32> role trainable layer("d") {sharded}
+// CHECK: mpc.variable @"optimizer/m" {{.*}}in_parts
 mpc.variable @"optimizer/m" : tensor<64x40xf32> role optimizer
 // CHECK: mpc.variable @"w/shadow_f16"
-// CHECK-NOT: mpcrt.in_parts
+// CHECK-NOT: in_parts
 // CHECK: func.func private @update
 mpc.variable @"w/shadow_f16" : tensor<64x40xf16> role shadow {autocast = false, shadow_of = @"w"}
 
@@ -75,9 +75,9 @@ func.func @train_step(%g0: memref<64x40xf32> {mpc.input = "g"}, %w: memref<64x40
 // Something else reads the weight: it is gathered in front of that. What reads the gradient is no test, so that it is reduced whole.
 // REMARK: shards{{.*}}1 variables are in parts, 1 are gathered after each update
 // CHECK: mpc.variable @w
-// CHECK-NOT: mpcrt.in_parts
-// CHECK: mpc.variable @"optimizer/m" {{.*}}mpcrt.in_parts
-mpc.variable @"w" : tensor<64x40xf32> role trainable layer("d") {mpc.sharded}
+// CHECK-NOT: in_parts
+// CHECK: mpc.variable @"optimizer/m" {{.*}}in_parts
+mpc.variable @"w" : tensor<64x40xf32> role trainable layer("d") {sharded}
 mpc.variable @"optimizer/m" : tensor<64x40xf32> role optimizer
 
 func.func private @update(%g: memref<?xf32>, %w: memref<?xf32>, %m: memref<?xf32>, %begin: index, %end: index) attributes {mpcrt.kernel} {
