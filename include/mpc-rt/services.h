@@ -272,7 +272,9 @@ typedef enum mpc_rt_trace_direction_t {
 
 enum {
   MPC_RT_TRACE_SCALED = 1, /* the loss scale is in it */
-  MPC_RT_TRACE_ROWS = 2    /* its first extent counts the rows of the batch */
+  MPC_RT_TRACE_ROWS = 2,   /* its first extent counts the rows of the batch */
+  MPC_RT_TRACE_CHANGE = 4  /* it minus the value before it, of its dtype, is reported as float32,
+                              of float64 after a subtraction in it */
 };
 
 /* A value that an entry reports, dense and row-major. `slot` is its rank among those of the entry,

@@ -17,7 +17,7 @@
 
 namespace mpc::rt {
 
-// Who has the reduction afterwards.
+// These ranks have the reduction afterwards.
 enum class Share {
   whole,   // all ranks, all of it
   ownPart, // each rank the part that it owns (rank_parts.h)

@@ -117,7 +117,7 @@ void addUp(const float *values, size_t count, BlockStatistics &result) {
   result.sumOfSquares = total(sums[0].squares);
 }
 
-// The same where some are not.
+// Does the same where some elements are infinite or NaN, which no sum has.
 void addUpFinite(const float *values, size_t count, BlockStatistics &result) {
   float finite[statisticsBlock];
   uint32_t infinite = 0, nan = 0;
@@ -180,7 +180,7 @@ void countMany(const uint8_t *places, size_t count, uint32_t *exponents) {
 
 constexpr uint32_t mostOfFew = 32;
 
-// By its bounds, which addUp() found.
+// Counts between the bounds that addUp() found.
 void countExponents(const float *values, size_t count, BlockStatistics &result) {
   const uint32_t last = (result.infinite || result.nan ? infinityBits : result.largest) >> 23;
   const uint32_t first = result.smallest == ~0u ? last : result.smallest >> 23;

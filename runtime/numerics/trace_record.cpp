@@ -66,8 +66,7 @@ void TraceRecord::look(const Job &job, uint64_t first, uint64_t end,
                        ValueStatistics &statistics) const {
   const KeepDenormals environment;
   const mpc_rt_trace_t &descriptor = job.descriptor;
-  // A value before it of the same type is what it was: the difference is reported.
-  const bool isChange = job.call.before && descriptor.before_dtype == descriptor.dtype;
+  const bool isChange = job.call.before && (descriptor.flags & MPC_RT_TRACE_CHANGE);
   std::array<float, statisticsBlock> room, roomBefore;
   for (; first < end; first += statisticsBlock) {
     const auto size = static_cast<size_t>(std::min<uint64_t>(statisticsBlock, end - first));

@@ -44,7 +44,7 @@ std::vector<TracedValue> tracedValues(training::Session &session) {
     value.op = descriptor.op;
     value.direction = descriptor.direction;
     value.dtype = descriptor.dtype;
-    if (value.op.compare(0, 7, "update:") == 0 && value.dtype != MPC_RT_FLOAT64)
+    if ((descriptor.flags & MPC_RT_TRACE_CHANGE) && value.dtype != MPC_RT_FLOAT64)
       value.dtype = MPC_RT_FLOAT32; // in which the runtime subtracts
     value.wasNarrowed = descriptor.before_dtype != descriptor.dtype;
     value.isScaled = (descriptor.flags & MPC_RT_TRACE_SCALED) != 0;

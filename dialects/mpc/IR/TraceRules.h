@@ -17,19 +17,21 @@ struct TraceResource : mlir::SideEffects::Resource::Base<TraceResource> {
 /// The most sources that a trace names.
 inline constexpr unsigned kMostTraceSources = 6;
 
-/// Shapes agree, sources come before the slot, and a value before it is what a cast narrowed or, of
-/// the same type, what changed.
-template <typename Op> llvm::LogicalResult verifyTrace(Op op) {
+/// Shapes agree, only a narrowing cast has a value before it, and sources come before the slot.
+/// `isChange`: of one type, the value before it is what it was.
+template <typename Op> llvm::LogicalResult verifyTrace(Op op, bool isChange = false) {
   auto width = [](mlir::Value value) {
     return mlir::getElementTypeOrSelf(value.getType()).getIntOrFloatBitWidth();
   };
   auto shape = [](mlir::Value value) {
     return llvm::cast<mlir::ShapedType>(value.getType()).getShape();
   };
-  if (mlir::Value before = op.getBefore()) {
+  mlir::Value before = op.getBefore();
+  if (isChange && (!before || before.getType() != op.getValue().getType()))
+    return op.emitOpError("reports a change, but not from a value of its type");
+  if (before) {
     if (shape(before) != shape(op.getValue()))
       return op.emitOpError("has a value before the cast of another shape");
-    const bool isChange = before.getType() == op.getValue().getType();
     if (!isChange && width(before) <= width(op.getValue()))
       return op.emitOpError("has a value before the cast that is no wider than the one after it");
   }

@@ -318,14 +318,15 @@ def Mpcrt_ConcatenateOp : Mpcrt_Op<"concatenate", [DestinationStyleOpInterface, 
 def Mpcrt_TraceOp : Mpcrt_Op<"trace", [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "report a value's statistics to the runtime";
   let description = [{
-    mpc.trace, of tensors or dense buffers (services->trace).
+    mpc.trace, of tensors or dense buffers (services->trace). With `change` the difference of the value and the one before it is
+    reported, which have one type.
 
     Example: `mpcrt.trace forward 3 "cast" of "dense" (%y before %x) from [2] : memref<?x8xf16>, memref<?x8xf32>`
   }];
-  let arguments = !con((ins Mpcrt_FloatShaped:$value, Optional<Mpcrt_FloatShaped>:$before), Mpc_TraceProperties);
+  let arguments = !con((ins Mpcrt_FloatShaped:$value, Optional<Mpcrt_FloatShaped>:$before), Mpc_TraceProperties, (ins UnitAttr:$change));
   let assemblyFormat = [{
     $direction $slot $op `of` $layer `(` $value (`before` $before^)? `)` (`from` $sources^)? (`scaled` $scaled^)?
-    attr-dict `:` type($value) (`,` type($before)^)?
+    (`change` $change^)? attr-dict `:` type($value) (`,` type($before)^)?
   }];
   let hasVerifier = 1;
 }

@@ -14,7 +14,7 @@ LogicalResult TraceOp::verify() {
       if (!detail::isDense(memref, /*isInit=*/false))
         return emitOpError() << "operands must be dense and row-major, but one is " << memref;
   }
-  return mpc::verifyTrace(*this);
+  return mpc::verifyTrace(*this, getChange());
 }
 
 void TraceOp::getEffects(

@@ -23,7 +23,6 @@
 #include "mpc/Analysis/EntryRole.h"
 #include "mpc/Analysis/EntrySignature.h"
 #include "mpc/Analysis/ScalarOps.h"
-#include "mpc/Analysis/WatchedStep.h"
 #include "mpc/Conversion/Passes.h"
 
 namespace mpc {
@@ -54,8 +53,9 @@ static LogicalResult lowerEntries(ArrayRef<func::FuncOp> entries, TablePositions
   CallIds ofStep;
   for (func::FuncOp entry : entries) {
     const CallIds before = tables.ids;
-    const bool isWatched = isWatchedStep(entry);
-    if (entryRoleOf(entry) == EntryRole::TrainStep)
+    const std::optional<EntryRole> role = entryRoleOf(entry);
+    const bool isWatched = role == EntryRole::WatchedStep;
+    if (role == EntryRole::TrainStep)
       ofStep = tables.ids;
     if (isWatched)
       tables.ids = ofStep;

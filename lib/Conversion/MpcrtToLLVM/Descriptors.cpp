@@ -289,8 +289,9 @@ static FailureOr<Value> describe(mpcrt::TraceOp op, TablePositions &tables) {
   table.set(FIELD(before_dtype), dtypeOf(op.getBefore() ? op.getBefore() : op.getValue()));
   // The enumeration has the ABI's values.
   table.set(FIELD(direction), static_cast<int64_t>(op.getDirection()));
-  const int64_t flags =
-      (op.getScaled() ? MPC_RT_TRACE_SCALED : 0) | (hasRows ? MPC_RT_TRACE_ROWS : 0);
+  const int64_t flags = (op.getScaled() ? MPC_RT_TRACE_SCALED : 0) |
+                        (hasRows ? MPC_RT_TRACE_ROWS : 0) |
+                        (op.getChange() ? MPC_RT_TRACE_CHANGE : 0);
   table.set(FIELD(flags), flags);
   table.set(FIELD(count), *count);
   table.setText(FIELD(layer), op.getLayer());

@@ -5,7 +5,6 @@
 #include "mlir/IR/Remarks.h"
 #include "mpc/Analysis/BatchExtent.h"
 #include "mpc/Analysis/EntryRole.h"
-#include "mpc/Analysis/WatchedStep.h"
 #include "mpc/Numerics/Trace/Passes.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -21,8 +20,9 @@ using namespace mpc;
 static func::FuncOp copyStep(func::FuncOp step) {
   OpBuilder builder = OpBuilder::atBlockEnd(step->getParentOfType<ModuleOp>().getBody());
   auto copy = cast<func::FuncOp>(builder.clone(*step));
-  copy.setName(kWatchedStep);
-  copy->setAttr(MpcDialect::kEntryAttr, builder.getUnitAttr());
+  copy.setName(stringifyEntryRole(EntryRole::WatchedStep));
+  copy->setAttr(MpcDialect::kEntryAttr,
+                EntryRoleAttr::get(builder.getContext(), EntryRole::WatchedStep));
   return copy;
 }
 
@@ -147,7 +147,7 @@ static void watch(func::FuncOp step) {
       if (Value old = value.isUpdate ? kept.lookup(value.buffer) : Value())
         mpcrt::TraceOp::create(builder, loc, value.buffer, old, value.direction, slot++,
                                "update:" + StringRef(value.op).split(':').second.str(), value.layer,
-                               ArrayRef<int64_t>());
+                               ArrayRef<int64_t>(), /*scaled=*/false, /*change=*/true);
     }
   };
   OpBuilder builder = OpBuilder::atBlockBegin(&step.getBody().front());
@@ -168,7 +168,7 @@ namespace {
 struct WatchStepPass : mpc::impl::WatchStepBase<WatchStepPass> {
   void runOnModule() override {
     ModuleOp module = getOperation();
-    if (module.lookupSymbol(kWatchedStep))
+    if (findEntry(module, EntryRole::WatchedStep))
       return;
     if (func::FuncOp step = findEntry(module, EntryRole::TrainStep))
       watch(copyStep(step));

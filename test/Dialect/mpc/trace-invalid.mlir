@@ -9,9 +9,9 @@ func.func @shape(%x: tensor<?x8xf32>, %y: tensor<?x4xf16>) {
 
 // -----
 
-func.func @no_narrowing(%x: tensor<?x8xf16>, %y: tensor<?x8xf32>) {
+func.func @no_narrowing(%x: tensor<?x8xf32>, %y: tensor<?x8xf32>) {
   // expected-error @below {{has a value before the cast that is no wider than the one after it}}
-  mpc.trace forward 0 "cast" of "dense" (%y before %x) : tensor<?x8xf32>, tensor<?x8xf16>
+  mpc.trace forward 0 "cast" of "dense" (%y before %x) : tensor<?x8xf32>, tensor<?x8xf32>
   return
 }
 

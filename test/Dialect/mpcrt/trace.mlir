@@ -7,6 +7,24 @@ func.func @forms(%x: memref<?x8xf16>, %t: tensor<?x8xf32>) {
   mpcrt.trace forward 3 "add" of "dense" (%x) from [2] : memref<?x8xf16>
   // CHECK: mpcrt.trace backward 4 "add" of "dense"(%{{.*}}) scaled : tensor<?x8xf32>
   mpcrt.trace backward 4 "add" of "dense" (%t) scaled : tensor<?x8xf32>
+  // CHECK: mpcrt.trace optimizer 5 "update:kernel" of "dense"(%{{.*}} before %{{.*}}) change : memref<?x8xf16>, memref<?x8xf16>
+  mpcrt.trace optimizer 5 "update:kernel" of "dense" (%x before %x) change : memref<?x8xf16>, memref<?x8xf16>
+  return
+}
+
+// -----
+
+func.func @change_of_nothing(%x: memref<?x8xf16>) {
+  // expected-error @below {{reports a change, but not from a value of its type}}
+  mpcrt.trace optimizer 3 "update:kernel" of "dense" (%x) change : memref<?x8xf16>
+  return
+}
+
+// -----
+
+func.func @change_of_type(%x: memref<?x8xf16>, %y: memref<?x8xf32>) {
+  // expected-error @below {{reports a change, but not from a value of its type}}
+  mpcrt.trace optimizer 3 "update:kernel" of "dense" (%x before %y) change : memref<?x8xf16>, memref<?x8xf32>
   return
 }
 

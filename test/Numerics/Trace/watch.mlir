@@ -30,7 +30,7 @@ func.func private @update(%g: memref<32xf32>, %w: memref<8x4xf32>, %m: memref<8x
 // CHECK: consumed
 // CHECK-LABEL: func.func @watched_step
 // The gradient has room behind the fixed part, the old weights behind that.
-// CHECK-SAME: mpc.entry, mpcrt.arena_fixed = 320 : i64, mpcrt.arena_per_sample = 16 : i64
+// CHECK-SAME: mpc.entry = #mpc.entry_role<watched_step>, mpcrt.arena_fixed = 320 : i64, mpcrt.arena_per_sample = 16 : i64
 // CHECK: mpcrt.trace forward 0 "input" of "x"
 // CHECK: %[[OLD:.*]] = mpcrt.view %{{.*}} fixed(192) per_sample(0) : memref<?xi8> -> memref<8x4xf32>
 // CHECK: memref.copy %[[W:.*]], %[[OLD]]
@@ -44,7 +44,7 @@ func.func private @update(%g: memref<32xf32>, %w: memref<8x4xf32>, %m: memref<8x
 // CHECK: mpcrt.launch @update
 // CHECK: mpcrt.trace backward 3 "gradient:kernel" of "dense"(%{{.*}}) : memref<8x4xf32>
 // CHECK-NEXT: mpcrt.trace optimizer 4 "updated:kernel" of "dense"(%[[W]]) : memref<8x4xf32>
-// CHECK-NEXT: mpcrt.trace optimizer 5 "update:kernel" of "dense"(%[[W]] before %[[OLD]]) : memref<8x4xf32>, memref<8x4xf32>
+// CHECK-NEXT: mpcrt.trace optimizer 5 "update:kernel" of "dense"(%[[W]] before %[[OLD]]) change : memref<8x4xf32>, memref<8x4xf32>
 // CHECK-NEXT: mpcrt.trace optimizer 6 "slot" of "optimizer/sgd/dense_kernel_momentum"
 func.func @train_step(%x: memref<?x8xf32> {mpc.input = "x"}, %dy: memref<?x4xf32> {mpc.target = "y0"},
     %w: memref<8x4xf32> {mpc.variable = @"dense/kernel"}, %m: memref<8x4xf32> {mpc.variable = @"optimizer/sgd/dense_kernel_momentum"},
