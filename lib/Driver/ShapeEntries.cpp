@@ -70,9 +70,9 @@ std::string ShapeMerge::takeVariable(VariableOp variable) {
       return name + ": predictions change this variable, whose shape depends on the input's; "
                     "expected one shape for a model that keeps state";
     own = nameForShape(module, name, number);
-    // Fails only where a symbol of an unknown op could be meant; there is none.
-    (void)SymbolTable::replaceAllSymbolUses(variable, StringAttr::get(other.getContext(), own),
-                                            other);
+    if (failed(SymbolTable::replaceAllSymbolUses(variable, StringAttr::get(other.getContext(), own),
+                                                 other)))
+      return name + ": cannot be renamed for another shape; expected ops that mpc knows";
     variable.setSymName(own);
   }
   if (auto value = otherWeights.all().find(name); value != otherWeights.all().end())

@@ -7,6 +7,7 @@
 #include "test/Fuzz/FuzzedSession.h"
 #include "test/Fuzz/MemoryFile.h"
 
+#include <filesystem>
 #include <unistd.h>
 
 using namespace mpc;
@@ -14,7 +15,7 @@ using training::Session;
 
 /// A whole file without a kernel.
 static std::string emptyFile(Session &session) {
-  std::string path = "/tmp/TuningFuzzer-XXXXXX";
+  std::string path = std::filesystem::temp_directory_path() / "TuningFuzzer-XXXXXX";
   const int file = mkstemp(path.data());
   if (file < 0 || !training::writeTuning(path, session, /*batchSize=*/8, /*kernels=*/""))
     std::abort();
