@@ -77,7 +77,8 @@ class Model(State, Description):
         self.path: str = table["path"]
         self.policy: str = table["policy"]
         self.manifest: dict[str, Any] = json.loads(table["manifest"])
-        self._entries = {entry["name"]: Entry(i, entry) for i, entry in enumerate(table["entries"])}
+        self._entries: dict[str, Entry] = {entry["name"]: Entry(i, entry) for i, entry in enumerate(table["entries"])}
+        self._of_shapes: dict[str, list[Entry]] = {}
         self._metrics: list[Mapping[str, Any]] = table["metrics"]
         self._make_variables(table["variables"])
         predicts = self._entries["predict"]
@@ -87,7 +88,8 @@ class Model(State, Description):
             (outputs[i].get("alias") if i < len(outputs) else None) or tensor["name"] for i, tensor in enumerate(predicts.outputs)
         ]
         self.output_structure = structure.check(self.manifest.get("output_structure"), len(predicts.outputs))
-        self.seed, self.history = seed, None
+        self.seed = seed
+        self.history: Optional[History] = None
         self.stop_training = self.stop_evaluating = self.stop_predicting = False
         self._initial_epoch: Optional[int] = None  # where a callback that restores training says to go on
         self._passes = 0  # over the data, in all calls of fit
@@ -119,8 +121,10 @@ class Model(State, Description):
 
     def _entries_of_shapes(self, name: str) -> list[Entry]:
         """The entry of that name, and those that compute the same for other shapes of the inputs."""
-        others = (entry for other, entry in self._entries.items() if re.fullmatch(re.escape(name) + r"_shape_\d+", other))
-        return [self._entry(name), *others]
+        if name not in self._of_shapes:  # asked for with each batch
+            others = re.compile(re.escape(name) + r"_shape_\d+")
+            self._of_shapes[name] = [self._entry(name), *(entry for other, entry in self._entries.items() if others.fullmatch(other))]
+        return self._of_shapes[name]
 
     def _outputs(self, entry: Entry, rows: int) -> list[np.ndarray]:
         return [np.empty([rows if extent is None else extent for extent in tensor["shape"]], numpy_dtype(tensor["dtype"]))
