@@ -47,6 +47,9 @@ class Misuse(unittest.TestCase):
         self.addCleanup(temporary.cleanup)
         return pathlib.Path(temporary.name)
 
+    def test_options_in_one_text(self):
+        self.refused(r"options is '--march=native'; expected a list of mpcc's options; pass \['--march=native'\]", mpc.compile, BLOBS, options="--march=native")
+
     def fit(self, **named):
         return self.model.fit(self.x, self.y, verbose=0, **named).history
 
