@@ -59,16 +59,19 @@ def predict_stream(model: "Model", x: Any, steps: Optional[int], out: Any, hooks
     if out is not None:
         raise InvalidArgumentError("out is given, but how many rows a stream of batches has is not known; expected no out")
     entry = model._entries["predict"]
+    has_shapes = len(model._entries_of_shapes("predict")) > 1
     check_stream(x, steps, "steps")
+
     def read(item: Any, copy: bool) -> Batch:
-        return batch_of(model, entry_for(model, "predict", parts_of(item)[0]), item, copy=copy, has_targets=False)
+        fitting = entry_for(model, "predict", parts_of(item)[0]) if has_shapes else entry
+        return batch_of(model, fitting, item, copy=copy, has_targets=False)
 
     data = Epochs(Stream(x, read), steps)
     parts: list[list[np.ndarray]] = []
 
     def place(_: int, batch: Batch) -> list[np.ndarray]:
         outputs = model._outputs(batch.entry or entry, batch.rows)
-        if parts and [output.shape[1:] for output in outputs] != [output.shape[1:] for output in parts[0]]:
+        if has_shapes and parts and [output.shape[1:] for output in outputs] != [output.shape[1:] for output in parts[0]]:
             raise InvalidArgumentError("batches of several shapes have outputs of several shapes, which are no one array; expected batches of one shape; "
                                        "call predict_on_batch for each")  # fmt: skip
         parts.append(outputs)
