@@ -54,6 +54,7 @@ class Entry:
         self.index, self.name = index, table["name"]
         self.inputs: list[Mapping[str, Any]] = table["inputs"]
         self.outputs: list[Mapping[str, Any]] = table["outputs"]
+        self.output_forms = [(tensor["shape"], numpy_dtype(tensor["dtype"])) for tensor in self.outputs]
         fixed = [tensor["shape"][0] for tensor in self.inputs if tensor["shape"] and tensor["shape"][0] is not None]
         self.fixed_batch: Optional[int] = fixed[0] if fixed else None
         self.plain: Optional[Plain] = None  # made when batches come
@@ -127,8 +128,7 @@ class Model(State, Description):
         return self._of_shapes[name]
 
     def _outputs(self, entry: Entry, rows: int) -> list[np.ndarray]:
-        return [np.empty([rows if extent is None else extent for extent in tensor["shape"]], numpy_dtype(tensor["dtype"]))
-                for tensor in entry.outputs]  # fmt: skip
+        return [np.empty([rows if extent is None else extent for extent in shape], dtype) for shape, dtype in entry.output_forms]
 
     def _run(self, entry: Entry, inputs: Sequence[Any], outputs: Sequence[Any], rows: int) -> None:
         if self.distribution is not None:
