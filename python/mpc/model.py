@@ -57,6 +57,7 @@ class Entry:
         self.output_forms = [(tensor["shape"], numpy_dtype(tensor["dtype"])) for tensor in self.outputs]
         fixed = [tensor["shape"][0] for tensor in self.inputs if tensor["shape"] and tensor["shape"][0] is not None]
         self.fixed_batch: Optional[int] = fixed[0] if fixed else None
+        self.gives_rows = all(shape and shape[0] in (None, self.fixed_batch) for shape, _ in self.output_forms)  # in each output
         self.plain: Optional[Plain] = None  # made when batches come
 
 
