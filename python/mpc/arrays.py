@@ -140,7 +140,7 @@ def fit_weights(value: Any, tensor: Mapping[str, Any], place: str) -> np.ndarray
 def check_target(target: Any, like: np.ndarray, place: str) -> "Union[np.ndarray, DeviceArray]":
     """What an output may be written into, where it is."""
     array = to_array(target)
-    if array is not target and not isinstance(array, DeviceArray):
+    if not isinstance(target, np.ndarray) and not isinstance(array, DeviceArray):
         raise InvalidArgumentError(f"{place}: is a {type(target).__name__}; expected a NumPy array or a tensor of a CUDA device")
     if array.dtype != like.dtype or array.shape != like.shape:
         raise InvalidArgumentError(f"{place}: is {array.dtype} of shape {array.shape}; expected {like.dtype} of shape {like.shape}")
@@ -162,7 +162,8 @@ def labels_of(array: np.ndarray, dtype: np.dtype, place: str) -> np.ndarray:
     if place not in _noted:
         _noted.add(place)
         warnings.warn(f"{place}: is {array.dtype}, where the model has integers ({dtype}); its values are integers and are taken as such", stacklevel=2)
-    return convert(whole.astype(np.int64), dtype, place)
+    labels: np.ndarray = convert(whole.astype(np.int64), dtype, place)
+    return labels
 
 
 def check_steps(value: Any, name: str) -> "Union[int, None]":

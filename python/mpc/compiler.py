@@ -76,6 +76,8 @@ def compile(  # pylint: disable=redefined-builtin
     as the model. `options`: further options of mpcc; `--target=cuda` comes from the device. The rest
     is as for `load`.
     """
+    if isinstance(options, str):  # which is a sequence of texts, too
+        raise InvalidArgumentError(f"options is {options!r}; expected a list of mpcc's options; pass [{options!r}]")
     if _is_live(model):
         from . import keras as live
 

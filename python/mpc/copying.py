@@ -42,7 +42,8 @@ def contents_of(model: "Model") -> dict[str, Any]:
 
 def restore(contents: dict[str, Any]) -> "Model":
     """The model in a temporary folder of its own. As with any pickle, its sender is trusted: it holds code."""
-    from .model import Model, Source, TemporaryFolder
+    from .model import Model, TemporaryFolder
+    from .state import Source
 
     holder = TemporaryFolder()
     for name, content in contents["files"].items():

@@ -6,7 +6,7 @@ from __future__ import annotations
 import functools
 import math
 import weakref
-from typing import Any, Callable, Mapping, Optional, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Mapping, Optional, Sequence
 
 from .errors import InvalidArgumentError, NotFoundError
 from .evaluation import read_metrics
@@ -23,11 +23,15 @@ class Description:
     manifest: dict[str, Any]
     input_names: list[str]
     output_names: list[str]
-    weights: list[Variable]
     _entries: Mapping[str, Any]
     _metrics: Sequence[Mapping[str, Any]]
 
     built = True
+    if TYPE_CHECKING:
+
+        @property
+        def weights(self) -> list[Variable]: ...
+
     train_function = test_function = predict_function = None  # of Keras, where callbacks look at its graphs
 
     @functools.cached_property

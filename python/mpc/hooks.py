@@ -25,6 +25,8 @@ def _flattened(callbacks: Any) -> list[Any]:
     """Keras's forms: none, one, several, in lists inside each other."""
     if callbacks is None:
         return []
+    if isinstance(callbacks, type):
+        raise InvalidArgumentError(f"callbacks has the class {callbacks.__name__}; expected an object of it; pass {callbacks.__name__}()")
     if hasattr(callbacks, "on_epoch_end"):
         return [callbacks]
     if not isinstance(callbacks, (list, tuple)):

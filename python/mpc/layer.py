@@ -30,7 +30,8 @@ class Layer:
 
     def __getattr__(self, name: str) -> Variable:
         """`kernel`, `bias` and whatever else the layer's variables are called."""
-        for variable in self.__dict__.get("weights", ()):
+        weights: Sequence[Variable] = self.__dict__.get("weights", ())
+        for variable in weights:
             if variable.name == name:
                 return variable
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")

@@ -54,8 +54,10 @@ class Entry:
         self.index, self.name = index, table["name"]
         self.inputs: list[Mapping[str, Any]] = table["inputs"]
         self.outputs: list[Mapping[str, Any]] = table["outputs"]
+        self.output_forms = [(tensor["shape"], numpy_dtype(tensor["dtype"])) for tensor in self.outputs]
         fixed = [tensor["shape"][0] for tensor in self.inputs if tensor["shape"] and tensor["shape"][0] is not None]
         self.fixed_batch: Optional[int] = fixed[0] if fixed else None
+        self.gives_rows = all(shape and shape[0] in (None, self.fixed_batch) for shape, _ in self.output_forms)  # in each output
         self.plain: Optional[Plain] = None  # made when batches come
 
 
@@ -77,7 +79,8 @@ class Model(State, Description):
         self.path: str = table["path"]
         self.policy: str = table["policy"]
         self.manifest: dict[str, Any] = json.loads(table["manifest"])
-        self._entries = {entry["name"]: Entry(i, entry) for i, entry in enumerate(table["entries"])}
+        self._entries: dict[str, Entry] = {entry["name"]: Entry(i, entry) for i, entry in enumerate(table["entries"])}
+        self._of_shapes: dict[str, list[Entry]] = {}
         self._metrics: list[Mapping[str, Any]] = table["metrics"]
         self._make_variables(table["variables"])
         predicts = self._entries["predict"]
@@ -87,7 +90,8 @@ class Model(State, Description):
             (outputs[i].get("alias") if i < len(outputs) else None) or tensor["name"] for i, tensor in enumerate(predicts.outputs)
         ]
         self.output_structure = structure.check(self.manifest.get("output_structure"), len(predicts.outputs))
-        self.seed, self.history = seed, None
+        self.seed = seed
+        self.history: Optional[History] = None
         self.stop_training = self.stop_evaluating = self.stop_predicting = False
         self._initial_epoch: Optional[int] = None  # where a callback that restores training says to go on
         self._passes = 0  # over the data, in all calls of fit
@@ -119,12 +123,13 @@ class Model(State, Description):
 
     def _entries_of_shapes(self, name: str) -> list[Entry]:
         """The entry of that name, and those that compute the same for other shapes of the inputs."""
-        others = (entry for other, entry in self._entries.items() if re.fullmatch(re.escape(name) + r"_shape_\d+", other))
-        return [self._entry(name), *others]
+        if name not in self._of_shapes:  # asked for with each batch
+            others = re.compile(re.escape(name) + r"_shape_\d+")
+            self._of_shapes[name] = [self._entry(name), *(entry for other, entry in self._entries.items() if others.fullmatch(other))]
+        return self._of_shapes[name]
 
     def _outputs(self, entry: Entry, rows: int) -> list[np.ndarray]:
-        return [np.empty([rows if extent is None else extent for extent in tensor["shape"]], numpy_dtype(tensor["dtype"]))
-                for tensor in entry.outputs]  # fmt: skip
+        return [np.empty([rows if extent is None else extent for extent in shape], dtype) for shape, dtype in entry.output_forms]
 
     def _run(self, entry: Entry, inputs: Sequence[Any], outputs: Sequence[Any], rows: int) -> None:
         if self.distribution is not None:

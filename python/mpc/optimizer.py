@@ -7,6 +7,7 @@ from typing import Any, Callable, Optional, Sequence
 
 import numpy as np
 
+from . import _runtime
 from .errors import FailedPreconditionError, InvalidArgumentError
 from .variable import Variable
 
@@ -29,7 +30,7 @@ class Optimizer:
     built = True
     _distribution_strategy = _OneReplica()
 
-    def __init__(self, context: Any, trainable: list[Variable], variables: list[Variable]) -> None:
+    def __init__(self, context: _runtime.Context, trainable: list[Variable], variables: list[Variable]) -> None:
         self._context, self._trainable_variables, self.variables = context, trainable, variables
         # The last of the name: a LossScaleOptimizer's own come before those of the optimizer that it has.
         self._named = {variable.name: variable for variable in variables}
@@ -59,7 +60,7 @@ class Optimizer:
     @property
     def rate(self) -> Optional[float]:
         """The learning rate, or none where a schedule decides."""
-        return float(self._named["learning_rate"]) if "learning_rate" in self._named else None
+        return float(self._named["learning_rate"].numpy()) if "learning_rate" in self._named else None
 
     @property
     def iterations(self) -> Any:

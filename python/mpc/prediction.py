@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Optional
 import numpy as np
 
 from .arrays import as_dlpack, by_name, check_steps, check_target
+from .collected import Collected
 from .epochs import Epochs
 from .errors import InvalidArgumentError
 from .feeding import Batch, batch_of, batch_size_of, columns_of, entry_for, parts_of
@@ -59,25 +60,17 @@ def predict_stream(model: "Model", x: Any, steps: Optional[int], out: Any, hooks
     if out is not None:
         raise InvalidArgumentError("out is given, but how many rows a stream of batches has is not known; expected no out")
     entry = model._entries["predict"]
+    has_shapes = len(model._entries_of_shapes("predict")) > 1
     check_stream(x, steps, "steps")
+
     def read(item: Any, copy: bool) -> Batch:
-        return batch_of(model, entry_for(model, "predict", parts_of(item)[0]), item, copy=copy, has_targets=False)
+        fitting = entry_for(model, "predict", parts_of(item)[0]) if has_shapes else entry
+        return batch_of(model, fitting, item, copy=copy, has_targets=False)
 
     data = Epochs(Stream(x, read), steps)
-    parts: list[list[np.ndarray]] = []
-
-    def place(_: int, batch: Batch) -> list[np.ndarray]:
-        outputs = model._outputs(batch.entry or entry, batch.rows)
-        if parts and [output.shape[1:] for output in outputs] != [output.shape[1:] for output in parts[0]]:
-            raise InvalidArgumentError("batches of several shapes have outputs of several shapes, which are no one array; expected batches of one shape; "
-                                       "call predict_on_batch for each")  # fmt: skip
-        parts.append(outputs)
-        return outputs
-
-    _each_batch(model, entry, data, hooks(data.steps), place)
-    if not parts:
-        return model._outputs(entry, 0)
-    return [np.concatenate(arrays) for arrays in zip(*parts)]
+    outputs = Collected(entry)
+    _each_batch(model, entry, data, hooks(data.steps), lambda _, batch: outputs.place(batch.entry or entry, batch.rows))
+    return outputs.arrays()
 
 
 def predict(model: "Model", x: Any, batch_size: Optional[int], steps: Any, dlpack: bool, out: Any, hooks: Any) -> Any:

@@ -12,7 +12,7 @@ from typing import Any, Iterator, Mapping, Optional, Sequence, Union
 
 import numpy as np
 
-from . import tools
+from . import _runtime, tools
 from .errors import FailedPreconditionError, InvalidArgumentError, NotFoundError, UnavailableError
 from .optimizer import Optimizer
 from .variable import Variable, make_variable
@@ -37,7 +37,7 @@ class State:
     """Variables in memory of the runtime. `Model` is one, and adds what computes with them."""
 
     name: str
-    _context: Any
+    _context: _runtime.Context
     _source: Optional[Source]
     _keras_model: Any = None  # the live model that this one was made of
 
@@ -105,10 +105,11 @@ class State:
         if not overwrite and os.path.lexists(target):
             raise UnavailableError(f"{target}: exists, and overwrite is False; expected another path")
         if target.endswith(".safetensors"):
-            return self._context.save(target)
-        if self._source is None:
+            self._context.save(target)
+        elif self._source is None:
             raise FailedPreconditionError(f"{target}: only .safetensors can be written of a model that was loaded; compile it with mpc.compile")
-        return self._convert(target, self._source)
+        else:
+            self._convert(target, self._source)
 
     def save_weights(self, filepath: PathLike, overwrite: bool = True) -> None:
         """As Keras: variables and the optimizer's state, without the architecture."""

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-import numbers
 import operator
 import warnings
 from contextlib import closing
@@ -87,7 +86,7 @@ class Plan:
         self._model, self._step = model, step
         weights = None if options["class_weight"] is None else ClassWeights(options["class_weight"], targets_of(model, step))
         split = options["validation_split"] or 0.0
-        if not isinstance(split, numbers.Real) or not 0 <= split < 1:
+        if not isinstance(split, (int, float, np.integer, np.floating)) or not 0 <= split < 1:
             raise InvalidArgumentError(f"validation_split is {split!r}; expected a number between 0 and 1")
         self.epochs, self.initial_epoch = _whole("epochs", options["epochs"], 0), _whole("initial_epoch", options["initial_epoch"], 0)
         self.validated = _validated_epochs(options["validation_freq"], self.epochs)

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any, Mapping, Optional
 
 import numpy as np
 
+from . import _runtime
 from .arrays import bits, convert, numpy_dtype, to_numpy
 from .errors import InvalidArgumentError
 
@@ -16,7 +18,7 @@ class Variable:
 
     # A reference to the model, which has its variables, would keep it and its memory until Python
     # looks for cycles; so only the context that runs is kept.
-    def __init__(self, context: Any, index: int, table: Mapping[str, Any]) -> None:
+    def __init__(self, context: _runtime.Context, index: int, table: Mapping[str, Any]) -> None:
         self._context, self._index = context, index
         self.path: str = table["name"]
         self.shape: tuple[int, ...] = tuple(table["shape"])
@@ -60,13 +62,16 @@ class Variable:
         return value if dtype is None else value.astype(dtype)
 
     def __add__(self, other: Any) -> np.ndarray:
-        return self.numpy() + np.asarray(other)
+        result: np.ndarray = self.numpy() + np.asarray(other)
+        return result
 
     def __sub__(self, other: Any) -> np.ndarray:
-        return self.numpy() - np.asarray(other)
+        result: np.ndarray = self.numpy() - np.asarray(other)
+        return result
 
     def __mul__(self, other: Any) -> np.ndarray:
-        return self.numpy() * np.asarray(other)
+        result: np.ndarray = self.numpy() * np.asarray(other)
+        return result
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.path}, shape={self.shape}, dtype={self.dtype}, {self.role}>"
@@ -85,7 +90,7 @@ class Scalar(Variable):
         return int(self._number())
 
     def __index__(self) -> int:
-        return self._number().__index__()
+        return operator.index(self._number())
 
     def __bool__(self) -> bool:
         return bool(self._number())
@@ -127,5 +132,5 @@ class Scalar(Variable):
         return id(self)
 
 
-def make_variable(context: Any, index: int, table: Mapping[str, Any]) -> Variable:
+def make_variable(context: _runtime.Context, index: int, table: Mapping[str, Any]) -> Variable:
     return (Variable if table["shape"] else Scalar)(context, index, table)

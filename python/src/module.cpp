@@ -16,6 +16,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
@@ -219,8 +220,8 @@ NB_MODULE(_runtime, module) {
             locked(c, [&](auto *handle) {
               check(mpc_rt_context_load_weights(handle, path.c_str(), &loaded));
             });
-            return nb::make_tuple(loaded.optimizer_variables, loaded.optimizer_missing,
-                                  loaded.optimizer_ignored);
+            return std::tuple(loaded.optimizer_variables, loaded.optimizer_missing,
+                              loaded.optimizer_ignored);
           },
           "path"_a)
       .def("get_learning_rate",
@@ -240,7 +241,7 @@ NB_MODULE(_runtime, module) {
              mpc_rt_loss_scale_t scale = {};
              scale.struct_size = sizeof scale;
              locked(c, [&](auto *h) { check(mpc_rt_context_get_loss_scale(h, &scale)); });
-             return nb::make_tuple(scale.scale, scale.dynamic != 0, scale.dynamic_counter);
+             return std::tuple(scale.scale, scale.dynamic != 0, scale.dynamic_counter);
            })
       .def(
           "set_loss_scale",
@@ -277,7 +278,7 @@ NB_MODULE(_runtime, module) {
       [](int64_t rows, uint32_t part, uint32_t parts) {
         int64_t first = 0, count = 0;
         mpc_rt_part_rows(rows, part, parts, &first, &count);
-        return nb::make_tuple(first, count);
+        return std::pair(first, count);
       },
       "rows"_a, "part"_a, "parts"_a);
   module.def("view_tensor", &viewTensor, "tensor"_a,

@@ -47,6 +47,12 @@ class Misuse(unittest.TestCase):
         self.addCleanup(temporary.cleanup)
         return pathlib.Path(temporary.name)
 
+    def test_options_in_one_text(self):
+        self.refused(r"options is '--march=native'; expected a list of mpcc's options; pass \['--march=native'\]", mpc.compile, BLOBS, options="--march=native")
+
+    def test_class_as_callback(self):
+        self.refused(r"callbacks has the class EarlyStopping; expected an object of it; pass EarlyStopping\(\)", self.fit, callbacks=[mpc.callbacks.EarlyStopping])
+
     def fit(self, **named):
         return self.model.fit(self.x, self.y, verbose=0, **named).history
 

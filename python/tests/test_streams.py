@@ -263,6 +263,29 @@ class Forward(Case):
         self.assertEqual(model.predict(self.x, batch_size=16, steps=2).tobytes(), expected[:32].tobytes())
         self.assertEqual(model.predict(iter([])).shape, (0, 3))
 
+    def test_predicts_batches_of_any_size(self):
+        """They are written into blocks of rows, whose ends no batch knows."""
+        model, seen = self.load(), []
+        expected = model.predict(self.x)
+
+        class Keeper(mpc.Callback):
+            def on_predict_batch_end(self, batch, logs=None):
+                seen.append(logs["outputs"])
+
+        for ends in ([1, 2, 3, 40, 41, 60], [30, 31, 32, 33], [len(self.x)], range(1, len(self.x))):
+            seen.clear()
+            parts = np.split(self.x, [end for end in ends if end < len(self.x)])
+            found = model.predict(iter(parts), callbacks=[Keeper()])
+            self.assertEqual(found.shape, expected.shape)
+            np.testing.assert_allclose(found, expected, rtol=1e-6)
+            self.assertEqual(np.concatenate(seen).tobytes(), found.tobytes())  # nothing is written twice
+
+    def test_predicts_fixed_batches(self):
+        model = mpc.compile(BLOBS, initialize=7, batch=8)
+        x = self.x[: len(self.x) // 8 * 8]
+        self.assertEqual(model.predict(Batches(x, size=8)).tobytes(), model.predict(x).tobytes())
+        self.assertEqual(model.predict(iter([])).shape, (0, 3))
+
     def test_evaluates(self):
         model = self.load()
         expected = model.evaluate(self.x, self.y, 16, verbose=0, return_dict=True)

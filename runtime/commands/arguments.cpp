@@ -182,12 +182,16 @@ void Arguments::require(const std::string &name, const char *value) {
     fault("--" + name + " " + value + " is missing");
 }
 
+void Arguments::requirePath(const std::string &name, const char *what) {
+  if (text(name) == "-")
+    fault("--" + name + " is '-'; expected " + what + ": it is not written to standard output");
+}
+
 void Arguments::requireSuffix(const std::string &name, const std::vector<std::string> &suffixes) {
   const std::string path = text(name);
   const std::string suffix = std::filesystem::path(path).extension().string();
   std::error_code problem; // said when the file is opened
-  if (path == "-")
-    return fault("--" + name + " is '-'; expected a file: it is no text for standard output");
+  requirePath(name, "a file");
   if (suffix.empty() || std::filesystem::is_other(path, problem) ||
       std::find(suffixes.begin(), suffixes.end(), suffix) != suffixes.end())
     return;

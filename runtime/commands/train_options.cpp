@@ -193,6 +193,10 @@ TrainOptions trainOptions(Arguments &arguments) {
       arguments.fault("--resume brings its own weights; leave out --initialize and --weights");
     options.session.initialize = true; // the checkpoint overwrites everything
   }
+  for (const char *file : {"csv-log", "json-log"})
+    arguments.requirePath(file, "a file");
+  for (const char *folder : {"checkpoint", "tensorboard", "numerics"})
+    arguments.requirePath(folder, "a folder");
   arguments.requireSuffix("save", {".safetensors"});
   arguments.requireSuffix("trace", {".npz"});
   arguments.requireSuffix("trace-events", {".json"});

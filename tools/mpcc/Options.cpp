@@ -334,6 +334,17 @@ static void readPhases(UsageErrors &errors, const CommandLine &line, CompileOpti
                   " comes before --compile-from=" + line.compileFrom);
 }
 
+/// Standard output takes text: IR, or the source of kernels.
+static void checkOutput(UsageErrors &errors, const CommandLine &line,
+                        const CompileOptions &options) {
+  if (line.output != "-" || (options.compileTo && *options.compileTo != Phase::Module))
+    return;
+  errors.report(
+      llvm::Twine("-o -: standard output takes text; expected ") +
+      (options.emitArchive ? "a file for the archive" : "a folder for the library and its files") +
+      "; --compile-to=PHASE writes IR there");
+}
+
 static void readSeed(UsageErrors &errors, const CommandLine &line, CompileOptions &options) {
   if (!line.initialize.getNumOccurrences())
     return;
@@ -469,6 +480,7 @@ std::optional<CommandOptions> mpc::parseCommandLine(int argc, char **argv, ExitC
   readTrainingOptions(errors, line, options);
   readPatterns(errors, line, options);
   readPhases(errors, line, options);
+  checkOutput(errors, line, options);
   readSeed(errors, line, options);
   readLint(errors, line, options);
   readSearch(errors, line, options);

@@ -20,6 +20,7 @@ class CSVLogger(Callback):
         super().__init__()
         self.filename, self.separator, self.append = filename, separator, append
         self._file: Optional[IO[str]] = None
+        self._keys: Optional[list[str]] = None
 
     def on_train_begin(self, logs: Optional[Logs] = None) -> None:
         self._file, self._keys = open(self.filename, "a" if self.append else "w", newline=""), None

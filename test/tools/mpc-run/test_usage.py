@@ -44,6 +44,8 @@ class Usage(linear.ToolTest):
         self.usage("train", self.model, "--data=d", "--batch-size=8x", message="--batch-size is '8x'")
         self.usage("train", self.model, "--data=d", "--shuffle=maybe", message="expected one of: on, off")
         self.usage("train", self.model, "--data=d", "--validation-split=2", message="from 0 to 1")
+        for option, what in {"csv-log": "file", "json-log": "file", "checkpoint": "folder", "tensorboard": "folder", "numerics": "folder"}.items():
+            self.usage("train", self.model, "--data=d", f"--{option}=-", message=f"--{option} is '-'; expected a {what}: it is not written to standard output")
         self.usage("train", self.model, "--data=d", "--json=3", message="--json takes no value")
         self.usage("train", self.model, "--data=d", "--early-stop=val_loss", message="expected KEY=VALUE")
         self.usage("train", self.model, "--data=d", "--reduce-lr=factor=2", message="factor is '2'")
