@@ -31,7 +31,7 @@ struct CompareOptions {
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
 Json describe(const ComparedValue &compared) {
-  Json json = reports::describe(compared.value);
+  Json json = Json::parse(reports::describe(compared.value));
   json["dtype_of_first"] = compared.dtypeOfFirst;
   json["relative_error"] = number(compared.value.relativeError());
   json["cosine"] = number(compared.cosine());

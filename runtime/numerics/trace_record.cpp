@@ -60,7 +60,7 @@ struct TraceRecord::Job {
   std::vector<ValueStatistics> parts;
 };
 
-constexpr uint64_t elementsOfPart = 32 * statisticsBlock;
+constexpr uint64_t elementsOfPart = 8 * statisticsBlock;
 
 void TraceRecord::look(const Job &job, uint64_t first, uint64_t end,
                        ValueStatistics &statistics) const {

@@ -52,7 +52,7 @@ std::vector<TracedValue> tracedValues(training::Session &session) {
       value.sources.push_back(static_cast<uint32_t>(descriptor.sources[i]));
     for (int bin = 0; bin < MPC_RT_EXPONENT_COUNT; ++bin)
       if (value.counts.exponents[bin])
-        value.exponents[bin + MPC_RT_FIRST_EXPONENT] = value.counts.exponents[bin];
+        value.exponents.emplace_back(bin + MPC_RT_FIRST_EXPONENT, value.counts.exponents[bin]);
     value.counts.exponents = nullptr; // no longer than the next run
     values.push_back(std::move(value));
   }

@@ -6,8 +6,8 @@
 #include "mpc-rt/numerics.h"
 #include "runtime/training/batcher.h"
 
-#include <map>
 #include <optional>
+#include <utility>
 
 namespace mpc::reports {
 
@@ -20,7 +20,7 @@ struct TracedValue {
   bool isScaled = false;
   std::vector<uint32_t> sources; ///< slots
   mpc_rt_traced_value_t counts = {};
-  std::map<int, uint64_t> exponents;
+  std::vector<std::pair<int, uint64_t>> exponents; ///< elements by exponent, where there are any
 
   bool wasNarrowed = false; ///< the report has what a narrowing cast rounded
 
