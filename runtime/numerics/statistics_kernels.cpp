@@ -232,9 +232,9 @@ void countTogether(const uint8_t *places, size_t vectors, uint32_t first,
     counts[i] = totalOf(totals[i]);
 }
 
-// Counts between the bounds that addUp() found. What is left has none of float32's exponents.
-void countExponents(uint8_t *places, size_t count, BlockStatistics &result) {
-  size_t written = (count + group - 1) / group * group;
+// Counts between the bounds that are known; the first `written` places are there. What is left
+// has none of float32's exponents.
+void countExponents(uint8_t *places, size_t written, size_t count, BlockStatistics &result) {
   for (; written % sizeof(Bytes) != 0; ++written)
     places[written] = 0;
   const size_t vectors = written / sizeof(Bytes);
@@ -253,13 +253,14 @@ void countExponents(uint8_t *places, size_t count, BlockStatistics &result) {
   result.exponents[0] = left;
 }
 
-void count(const float *values, size_t count, const FormatBounds &format, BlockStatistics &result) {
+void countWide(const float *values, size_t count, const FormatBounds &format,
+               BlockStatistics &result) {
   alignas(bytesOfVector) uint8_t places[statisticsBlock];
   result.infinite = result.nan = result.saturated = 0;
   addUp(values, count, places, result);
   if (result.largest >= infinityBits)
     addUpFinite(values, count, places, result);
-  countExponents(places, count, result);
+  countExponents(places, (count + group - 1) / group * group, count, result);
   result.zero = result.exponents[0];
   if (result.smallest < smallestNormalBits) {
     result.zero = 0;
@@ -275,6 +276,94 @@ void count(const float *values, size_t count, const FormatBounds &format, BlockS
     for (size_t i = 0; i < count; ++i)
       result.saturated += magnitudeOf(values[i]) == format.largestFinite;
 }
+
+// ---- bfloat16 -----------------------------------------------------------------------------------
+
+// A vector and what it is in float32: twice as many lanes as above.
+constexpr size_t wideLanes = 16, halfLanes = 2 * wideLanes;
+typedef uint16_t Halves __attribute__((vector_size(2 * halfLanes)));
+typedef uint32_t WideBits __attribute__((vector_size(4 * wideLanes)));
+typedef float WideFloats __attribute__((vector_size(4 * wideLanes)));
+typedef double WideDoubles __attribute__((vector_size(8 * wideLanes)));
+
+// Magnitudes between which the sum of a few squares is a normal float32; smaller ones beside
+// them do not count.
+constexpr uint16_t leastSquared = 0x2b80, mostSquared = 0x5d80; // 2^-40, 2^60
+
+inline double total(WideDoubles values) {
+  Doubles halves[2];
+  __builtin_memcpy(halves, &values, sizeof values);
+  return total(halves[0] + halves[1]);
+}
+
+// Squares of 8 bits are exact in float32. Four are added there, all others in float64.
+struct HalfSums {
+  Halves largest = {}, below = ~Halves{}; // as in Sums
+  WideDoubles sum = {}, squares = {};
+
+  void add(Halves a, Halves b, uint8_t *places) {
+#pragma clang fp contract(fast)
+    const Halves ma = a & uint16_t{0x7fff}, mb = b & uint16_t{0x7fff};
+    const Halves most = ma > mb ? ma : mb, ka = ma - uint16_t{1}, kb = mb - uint16_t{1};
+    const Halves least = ka < kb ? ka : kb;
+    largest = most > largest ? most : largest;
+    below = least < below ? least : below;
+    const Halves exponents = ma >> 7 | (mb << 1 & uint16_t{0xff00});
+    __builtin_memcpy(places, &exponents, sizeof exponents);
+    const auto wa = reinterpret_cast<WideBits>(a), wb = reinterpret_cast<WideBits>(b);
+    const auto a0 = reinterpret_cast<WideFloats>(wa << 16),
+               a1 = reinterpret_cast<WideFloats>(wa & 0xffff0000u),
+               b0 = reinterpret_cast<WideFloats>(wb << 16),
+               b1 = reinterpret_cast<WideFloats>(wb & 0xffff0000u);
+    sum += __builtin_convertvector((a0 + a1) + (b0 + b1), WideDoubles);
+    squares += __builtin_convertvector(a0 * a0 + a1 * a1 + b0 * b0 + b1 * b1, WideDoubles);
+  }
+};
+
+void countBFloat16(const uint16_t *values, size_t count, BlockStatistics &result) {
+  constexpr size_t halfGroup = 2 * halfLanes;
+  alignas(bytesOfVector) uint8_t places[statisticsBlock];
+  HalfSums sums;
+  auto add = [&](const uint16_t *group, size_t at) {
+    Halves vectors[2];
+    __builtin_memcpy(vectors, group, sizeof vectors);
+    sums.add(vectors[0], vectors[1], places + at);
+  };
+  size_t i = 0;
+  for (; i + halfGroup <= count; i += halfGroup)
+    add(values + i, i);
+  if (i < count) {
+    uint16_t rest[halfGroup] = {};
+    __builtin_memcpy(rest, values + i, (count - i) * sizeof(uint16_t));
+    add(rest, i);
+    i += halfGroup;
+  }
+  const uint32_t largest = __builtin_reduce_max(sums.largest),
+                 smallest = uint32_t{__builtin_reduce_min(sums.below)} + 1;
+  if (largest && (largest < leastSquared || largest > mostSquared)) {
+    float wide[statisticsBlock];
+    for (size_t j = 0; j < count; ++j) {
+      const uint32_t bits = static_cast<uint32_t>(values[j]) << 16;
+      __builtin_memcpy(wide + j, &bits, sizeof bits);
+    }
+    return countWide(wide, count, bfloat16Bounds, result);
+  }
+  result.infinite = result.nan = result.saturated = 0;
+  result.largest = largest << 16;
+  result.smallest = largest ? smallest << 16 : ~0u;
+  result.sum = total(sums.sum);
+  result.sumOfSquares = total(sums.squares);
+  countExponents(places, i, count, result);
+  result.zero = result.exponents[0];
+  if (result.smallest < smallestNormalBits) {
+    result.zero = 0;
+    for (size_t j = 0; j < count; ++j)
+      result.zero += (values[j] & 0x7fff) == 0;
+  }
+  result.subnormal = result.exponents[0] - result.zero;
+}
+
+// ---- Errors -------------------------------------------------------------------------------------
 
 struct Errors {
   Ints compared = {}, lost = {}, overflowed = {}, invalid = {}, keptLargest = {};
@@ -334,7 +423,8 @@ void compare(const float *values, const float *kept, size_t count, BlockErrors &
 } // namespace
 
 extern const StatisticsKernels MPC_CONCAT(statisticsKernelsV, MPC_ISA_LEVEL);
-constexpr StatisticsKernels MPC_CONCAT(statisticsKernelsV, MPC_ISA_LEVEL) = {count, compare};
+constexpr StatisticsKernels MPC_CONCAT(statisticsKernelsV,
+                                       MPC_ISA_LEVEL) = {countWide, countBFloat16, compare};
 
 #if MPC_ISA_LEVEL == 2
 extern const StatisticsKernels statisticsKernelsV3, statisticsKernelsV4;

@@ -111,7 +111,8 @@ std::string StepReports::fileOf(int64_t step, const char *suffix) const {
 
 Status StepReports::write(int64_t step, int64_t rows, std::vector<TracedValue> values) {
   if (Status status =
-          data::writeFileAtomically(fileOf(step, ".json"), writeReport(values, /*steps=*/1, rows));
+          data::writeFileAtomically(fileOf(step, ".json"), writeReport(values, /*steps=*/1, rows),
+                                    /*isDurable=*/false);
       !status)
     return status;
   if (events_)

@@ -115,6 +115,42 @@ TEST_P(Statistics, ExponentsOfAnyRange) {
       }
 }
 
+TEST_P(Statistics, BFloat16AsItLies) {
+  const std::vector<float> notFinite{infinity, -infinity, NAN, 0x1.fep127F},
+      subnormal{0x1p-133F, -0x1.8p-130F};
+  for (auto [first, last] : {std::pair(1u, 254u), std::pair(100u, 130u), std::pair(127u, 130u),
+                             std::pair(1u, 20u), std::pair(240u, 254u)})
+    for (const std::vector<float> &others : {std::vector<float>(), notFinite, subnormal})
+      for (size_t count : {size_t(1), size_t(31), size_t(64), size_t(65), statisticsBlock,
+                           3 * statisticsBlock + 33}) {
+        std::vector<uint16_t> narrow(count);
+        std::vector<float> wide = numbersOf(count, first, last, others);
+        for (size_t i = 0; i < count; ++i) {
+          narrow[i] = static_cast<uint16_t>(bitsOf(wide[i]) >> 16);
+          wide[i] = floatOf(uint32_t{narrow[i]} << 16);
+        }
+        TraceRecord record(GetParam()), reference(GetParam());
+        record.setMode(MPC_RT_TRACE_STATISTICS);
+        reference.setMode(MPC_RT_TRACE_STATISTICS | MPC_RT_TRACE_KEEP); // widened first
+        const auto trace = describe(0, MPC_RT_BFLOAT16, static_cast<int64_t>(count), 0);
+        ASSERT_EQ(record.report(trace, callOf(narrow.data())), MPC_RT_OK);
+        ASSERT_EQ(reference.report(trace, callOf(narrow.data())), MPC_RT_OK);
+        const mpc_rt_traced_value_t value = record.value(0), expected = reference.value(0);
+        for (auto counted : {&mpc_rt_traced_value_t::count, &mpc_rt_traced_value_t::zero,
+                             &mpc_rt_traced_value_t::subnormal, &mpc_rt_traced_value_t::infinite,
+                             &mpc_rt_traced_value_t::nan, &mpc_rt_traced_value_t::saturated})
+          EXPECT_EQ(value.*counted, expected.*counted) << first << " " << last << " " << count;
+        EXPECT_EQ(value.min_magnitude, expected.min_magnitude);
+        EXPECT_EQ(value.max_magnitude, expected.max_magnitude);
+        const double squares = expected.sum_of_squares;
+        EXPECT_NEAR(value.sum_of_squares, squares, 1e-7 * squares);
+        EXPECT_NEAR(value.sum, expected.sum,
+                    1e-7 * std::sqrt(squares * static_cast<double>(count)));
+        for (size_t i = 0; i < MPC_RT_EXPONENT_COUNT; ++i)
+          EXPECT_EQ(value.exponents[i], expected.exponents[i]) << first << " " << count << " " << i;
+      }
+}
+
 TEST_P(Statistics, SumsOfLongValues) {
   constexpr size_t count = 3 * statisticsBlock + 5;
   std::vector<uint16_t> values(count);
