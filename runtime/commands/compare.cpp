@@ -34,6 +34,7 @@ Json describe(const ComparedValue &compared) {
   Json json = Json::parse(reports::describe(compared.value));
   json["dtype_of_first"] = compared.dtypeOfFirst;
   json["relative_error"] = number(compared.value.relativeError());
+  json["own_error"] = compared.value.ownError ? number(*compared.value.ownError) : Json(nullptr);
   json["cosine"] = number(compared.cosine());
   return json;
 }

@@ -160,7 +160,8 @@ std::vector<std::string> cellsOf(const TracedValue &value) {
           number(counts.min_magnitude),
           number(counts.max_magnitude),
           headroom ? number(*headroom) : "–",
-          value.wasCompared() ? number(value.relativeError()) : "–"};
+          value.wasCompared() ? number(value.relativeError()) : "–",
+          value.ownError ? number(*value.ownError) : "–"};
 }
 
 } // namespace
@@ -181,7 +182,7 @@ std::string writePage(const std::string &title, const std::vector<TracedValue> &
     page.addMarkup(drawLayer(layer, history));
   page.addHeading("Values");
   page.beginTable({"layer", "op", "direction", "dtype", "count", "zero", "underflow", "inf", "nan",
-                   "min", "max", "headroom", "error"});
+                   "min", "max", "headroom", "error", "own error"});
   for (const TracedValue &value : values)
     page.addRow(cellsOf(value));
   page.endTable();
