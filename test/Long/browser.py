@@ -34,7 +34,8 @@ document.getElementById("page").onload = event => {
     marks: all(".mark").map(each => each.innerText), scripts: page.scripts.length,
     wide: all(".layer, .layer b, h1, h2, p, svg, .table").filter(each => each.getBoundingClientRect().right > %(width)d + 1).length,
     small: all("p, b, td").filter(each => parseFloat(view.getComputedStyle(each).fontSize) < 12).length,
-    loaded: view.performance.getEntriesByType("resource").map(each => each.name)});
+    loaded: [...all("[src], [srcset], [href], object, link").map(each => each.outerHTML),
+             ...all("style, [style]").map(each => each.outerHTML).filter(each => /url\\(|@import/.test(each))]});
 };
 </script>"""
 

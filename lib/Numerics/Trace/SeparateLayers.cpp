@@ -52,7 +52,7 @@ private:
       widenOp(each);
   }
 
-  /// What other layers computed comes from their twins.
+  /// Results of other layers come from their twins.
   void takeTwins(Operation *op) {
     const StringRef layer = tracedLayerOf(op->getLoc());
     op->walk([&](Operation *inner) {
