@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * Statistics of the values that a model's entries "trace_predict", "trace_step" and their float32
- * twins "twin_predict", "twin_step" report (mpcc --numerics). They change no variable. */
+ * twins "twin_predict", "twin_step" report (mpcc --numerics), and those of single layers with
+ * inputs of the twins, "apart_predict", "apart_step". They change no variable. */
 #ifndef MPC_RT_NUMERICS_H
 #define MPC_RT_NUMERICS_H
 

@@ -35,8 +35,7 @@ public:
     SmallVector<func::FuncOp> entries;
     for (auto function : module.getOps<func::FuncOp>())
       // Entries that trace read the weights themselves: a copy may not have been made yet.
-      if (isEntry(function) && !function.isExternal() &&
-          !isTracing(entryRoleOf(function).value_or(EntryRole::Predict)))
+      if (isEntry(function) && !function.isExternal() && function.getOps<TraceOp>().empty())
         entries.push_back(function);
     for (func::FuncOp function : entries)
       replaceCasts(function);

@@ -85,6 +85,7 @@ static std::vector<Command> makeTable() {
                   {"numerics-errors", Takes::Nothing, "",
                    "compare with the same step in float32; takes ten times as long"},
                   {"numerics-dump", Takes::Nothing, "", "also write the values themselves (.npz)"},
+                  {"html", Takes::Value, "R.html", "page about the statistics, at the end"},
                   {"early-stop", Takes::Value, "monitor=M,patience=N",
                    "stop when M does not get better; also min_delta=, mode=min|max, baseline=, "
                    "start_from_epoch=, restore_best_weights=true"},

@@ -31,9 +31,10 @@ struct CompareOptions {
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
 Json describe(const ComparedValue &compared) {
-  Json json = reports::describe(compared.value);
+  Json json = Json::parse(reports::describe(compared.value));
   json["dtype_of_first"] = compared.dtypeOfFirst;
   json["relative_error"] = number(compared.value.relativeError());
+  json["own_error"] = compared.value.ownError ? number(*compared.value.ownError) : Json(nullptr);
   json["cosine"] = number(compared.cosine());
   return json;
 }

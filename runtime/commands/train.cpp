@@ -120,7 +120,7 @@ private:
   Status prepare() {
     Failure failure;
     for (const std::string *path : {&options_.save, &options_.trace, &options_.traceEvents,
-                                    &options_.csvLog, &options_.jsonLog})
+                                    &options_.csvLog, &options_.jsonLog, &options_.numerics.page})
       if (!path->empty())
         if (Status status = data::checkWritable(*path); !status)
           failure.append(status.failure());

@@ -13,7 +13,8 @@ namespace mpc::commands {
 void TrainOptions::keepToOneself() {
   othersSave = !save.empty();
   othersCheckpoint = !checkpoint.empty();
-  for (std::string *file : {&save, &checkpoint, &csvLog, &jsonLog, &tensorBoard, &trace})
+  for (std::string *file : {&save, &checkpoint, &csvLog, &jsonLog, &tensorBoard, &trace,
+                            &numerics.page, &numerics.tensorBoard})
     file->clear();
   memory = json = false;
   quiet = true;
@@ -171,7 +172,10 @@ TrainOptions trainOptions(Arguments &arguments) {
   options.numerics.every = arguments.integer("numerics-every", 100, 1, INT32_MAX);
   options.numerics.withErrors = arguments.has("numerics-errors");
   options.numerics.withElements = arguments.has("numerics-dump");
-  for (const std::string option : {"numerics-every", "numerics-errors", "numerics-dump"})
+  options.numerics.page = arguments.text("html");
+  if (!options.tensorBoard.empty())
+    options.numerics.tensorBoard = options.tensorBoard + "/numerics";
+  for (const std::string option : {"numerics-every", "numerics-errors", "numerics-dump", "html"})
     if (arguments.has(option) && !arguments.has("numerics"))
       arguments.fault("--" + option + " belongs to --numerics DIR; add it");
   options.classWeight = arguments.text("class-weight");
@@ -200,11 +204,12 @@ TrainOptions trainOptions(Arguments &arguments) {
   arguments.requireSuffix("save", {".safetensors"});
   arguments.requireSuffix("trace", {".npz"});
   arguments.requireSuffix("trace-events", {".json"});
+  arguments.requireSuffix("html", {".html", ".htm"});
   if (options.data == "-" && options.validationData == "-")
     arguments.fault("--data and --validation-data both name standard input; expected one of them "
                     "to be a file; --validation-split takes rows of --data");
   arguments.requireDistinct(
-      {"save", "trace", "trace-events", "csv-log", "json-log"},
+      {"save", "trace", "trace-events", "csv-log", "json-log", "html"},
       {"data", "validation-data", "class-weight", "weights", "resume", "checkpoint"},
       /*mayReplace=*/{"save", "weights"}); // goes on in their place
   options.deterministic = arguments.has("deterministic");

@@ -15,7 +15,8 @@ namespace mpc::data {
 const char *const atomicFilePrefix = ".mpc-write-";
 static constexpr size_t bufferSize = size_t(1) << 20;
 
-AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {}
+AtomicFile::AtomicFile(std::string path, bool isDurable)
+    : path_(std::move(path)), isDurable_(isDurable) {}
 
 AtomicFile::~AtomicFile() {
   if (hasName_)
@@ -142,7 +143,7 @@ bool AtomicFile::link() {
 
 Status AtomicFile::commit() {
   flush();
-  if (message_.empty() && isTemporary_ && ::fsync(descriptor_) != 0)
+  if (message_.empty() && isTemporary_ && isDurable_ && ::fsync(descriptor_) != 0)
     fail("write", errno);
   if (message_.empty() && isTemporary_ && !hasName_ && !link())
     fail("create a file in its folder", errno);
@@ -155,7 +156,7 @@ Status AtomicFile::commit() {
   descriptor_ = -1;
   if (!message_.empty())
     return failure();
-  if (!isTemporary_)
+  if (!isTemporary_ || !isDurable_)
     return Status();
   // The rename itself must survive a power cut; file systems that cannot sync a folder say EINVAL.
   size_t slash = target_.rfind('/');
@@ -178,8 +179,8 @@ Status checkWritable(const std::string &path) {
   return AtomicFile(path).open();
 }
 
-Status writeFileAtomically(const std::string &path, const std::string &text) {
-  AtomicFile file(path);
+Status writeFileAtomically(const std::string &path, const std::string &text, bool isDurable) {
+  AtomicFile file(path, isDurable);
   if (Status status = file.open(); !status)
     return status;
   file.write(text);

@@ -19,7 +19,9 @@ namespace mpc::data {
 /// /dev/null) is written directly.
 class AtomicFile {
 public:
-  explicit AtomicFile(std::string path);
+  /// A file that is not durable may be lost in a power cut: many that are written in a row would
+  /// wait for the disk.
+  explicit AtomicFile(std::string path, bool isDurable = true);
   ~AtomicFile();
   AtomicFile(const AtomicFile &) = delete;
   AtomicFile &operator=(const AtomicFile &) = delete;
@@ -42,6 +44,7 @@ private:
   bool link();
 
   std::string path_, target_, temporary_, buffer_, message_;
+  const bool isDurable_;
   int descriptor_ = -1;
   bool isTemporary_ = false; // what is written is not the file itself
   bool hasName_ = false;     // `temporary_` is the file's
@@ -49,7 +52,7 @@ private:
 };
 
 /// The whole of `text` as the new content of `path`.
-Status writeFileAtomically(const std::string &path, const std::string &text);
+Status writeFileAtomically(const std::string &path, const std::string &text, bool isDurable = true);
 
 /// Whether `path` can be written, found out by making and removing a file: for asking
 /// before the work whose result goes there.

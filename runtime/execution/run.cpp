@@ -16,9 +16,9 @@ namespace {
 // Entries that only read what matrix products take from variables. Anything else may update, so
 // packed weights are dropped after it.
 WeightUse weightUse(const mpc_rt_entry_info_t &entry) {
-  static const char *const readers[] = {"predict",       "evaluate",   "metric_results",
-                                        "trace_predict", "trace_step", "twin_predict",
-                                        "twin_step"};
+  static const char *const readers[] = {"predict",       "evaluate",      "metric_results",
+                                        "trace_predict", "trace_step",    "twin_predict",
+                                        "twin_step",     "apart_predict", "apart_step"};
   const std::string_view use = mpc::rules::entryWithoutShape(entry.name);
   const bool reads = std::any_of(std::begin(readers), std::end(readers),
                                  [&](const char *name) { return use == name; });
@@ -28,8 +28,8 @@ WeightUse weightUse(const mpc_rt_entry_info_t &entry) {
 // Means over no rows are NaN, which training would write into the model, and evaluation into the
 // metrics.
 bool needsRows(const mpc_rt_entry_info_t &entry) {
-  static const char *const names[] = {"train_step", "train_forward", "gradients",   "evaluate",
-                                      "trace_step", "twin_step",     "watched_step"};
+  static const char *const names[] = {"train_step", "train_forward", "gradients",  "evaluate",
+                                      "trace_step", "twin_step",     "apart_step", "watched_step"};
   const bool isOne = std::any_of(std::begin(names), std::end(names), [&](const char *name) {
     return std::strcmp(entry.name, name) == 0;
   });

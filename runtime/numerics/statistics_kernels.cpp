@@ -3,13 +3,16 @@
 // This file is compiled once per ISA level: all of it is static.
 #include "runtime/numerics/statistics_kernels.h"
 
+#include <immintrin.h>
+
 #define MPC_CONCAT_2(a, b) a##b
 #define MPC_CONCAT(a, b) MPC_CONCAT_2(a, b)
 
 namespace mpc::rt {
 namespace {
 
-constexpr uint32_t magnitudeBits = 0x7fffffffu, infinityBits = 0x7f800000u;
+constexpr uint32_t magnitudeBits = 0x7fffffffu, infinityBits = 0x7f800000u,
+                   smallestNormalBits = 0x00800000u;
 constexpr size_t lanes = 8;
 
 inline uint32_t magnitudeOf(float value) {
@@ -62,25 +65,26 @@ inline double largestOf(Doubles values) {
   return result;
 }
 
-// Where all elements are finite: their sums, how many are 0, and between which magnitudes the
-// others lie.
+// Where all elements are finite: their sums, and between which magnitudes those lie that are not 0.
 struct Sums {
-  Ints zero = {}, largest = {};
+  Ints largest = {};
   Counts below = ~Counts{}; // the smallest magnitude without 1: 0 becomes the largest of all
   Doubles sum = {}, squares = {};
 
-  void add(Floats x) {
+  // Returns the magnitudes. The square of a float32 is exact, so that levels with a fused addition
+  // round alike.
+  Ints add(Floats x) {
+#pragma clang fp contract(fast)
     const Ints m = reinterpret_cast<Ints>(x) & INT32_MAX;
-    zero -= m == 0; // comparisons are -1 where they hold
     largest = m > largest ? m : largest;
     const Counts key = reinterpret_cast<Counts>(m) - 1;
     below = key < below ? key : below;
     const Doubles wide = __builtin_convertvector(x, Doubles);
     sum += wide;
     squares += wide * wide;
+    return m;
   }
   void add(const Sums &other) {
-    zero += other.zero;
     largest = other.largest > largest ? other.largest : largest;
     below = other.below < below ? other.below : below;
     sum += other.sum;
@@ -88,22 +92,31 @@ struct Sums {
   }
 };
 
-void addUp(const float *values, size_t count, BlockStatistics &result) {
-  // Each of two waits for its own additions only.
+constexpr size_t group = 4 * lanes; // elements of which the exponents fill a vector with bytes
+
+// Each of two sums waits for its own additions only. Which byte has which exponent does not matter.
+inline void addGroup(const float *values, Sums (&sums)[2], uint8_t *places) {
+  Ints packed = {};
+  for (int j = 0; j < 4; ++j) {
+    const Ints m = sums[j % 2].add(load(values + static_cast<size_t>(j) * lanes, lanes));
+    const Ints exponents = m & static_cast<int32_t>(infinityBits);
+    packed |= j < 3 ? exponents >> (23 - 8 * j) : exponents << 1;
+  }
+  __builtin_memcpy(places, &packed, sizeof packed);
+}
+
+// A byte of `places` has the exponent's bits of an element; those of whole groups are written.
+void addUp(const float *values, size_t count, uint8_t *places, BlockStatistics &result) {
   Sums sums[2];
   size_t i = 0;
-  for (; i + 2 * lanes <= count; i += 2 * lanes) {
-    sums[0].add(load(values + i, lanes));
-    sums[1].add(load(values + i + lanes, lanes));
-  }
-  uint32_t missing = 0;
-  for (; i < count; i += lanes) {
-    const size_t left = count - i < lanes ? count - i : lanes;
-    sums[0].add(load(values + i, left));
-    missing += static_cast<uint32_t>(lanes - left);
+  for (; i + group <= count; i += group)
+    addGroup(values + i, sums, places + i);
+  if (i < count) {
+    float rest[group] = {};
+    __builtin_memcpy(rest, values + i, (count - i) * sizeof(float));
+    addGroup(rest, sums, places + i);
   }
   sums[0].add(sums[1]);
-  result.zero = total(sums[0].zero) - missing;
   result.largest = 0;
   result.smallest = ~0u;
   for (size_t j = 0; j < lanes; ++j) {
@@ -117,8 +130,9 @@ void addUp(const float *values, size_t count, BlockStatistics &result) {
   result.sumOfSquares = total(sums[0].squares);
 }
 
-// Does the same where some elements are infinite or NaN, which no sum has.
-void addUpFinite(const float *values, size_t count, BlockStatistics &result) {
+// Does the same where some elements are infinite or NaN, which no sum has. Their places are those
+// of zeros.
+void addUpFinite(const float *values, size_t count, uint8_t *places, BlockStatistics &result) {
   float finite[statisticsBlock];
   uint32_t infinite = 0, nan = 0;
   for (size_t i = 0; i < count; ++i) {
@@ -127,85 +141,132 @@ void addUpFinite(const float *values, size_t count, BlockStatistics &result) {
     nan += m > infinityBits;
     finite[i] = m < infinityBits ? values[i] : 0.0F;
   }
-  addUp(finite, count, result);
+  addUp(finite, count, places, result);
   result.infinite = infinite;
   result.nan = nan;
-  result.zero -= infinite + nan;
 }
 
-// A byte for each exponent's bits.
-typedef uint8_t Bytes __attribute__((vector_size(32)));
-static_assert(statisticsBlock / sizeof(Bytes) <= UINT8_MAX, "a count fits a lane");
-constexpr size_t together = 4; // exponents that are counted at once
+#if MPC_ISA_LEVEL >= 4
+constexpr size_t bytesOfVector = 64;
+#elif MPC_ISA_LEVEL == 3
+constexpr size_t bytesOfVector = 32;
+#else
+constexpr size_t bytesOfVector = 16;
+#endif
+typedef uint8_t Bytes __attribute__((vector_size(bytesOfVector)));
+static_assert(statisticsBlock / bytesOfVector <= UINT8_MAX, "a count fits a lane");
 
-uint32_t totalOf(Bytes counts) {
-  uint32_t sum = 0;
-  for (size_t i = 0; i < sizeof counts; ++i)
-    sum += counts[i];
-  return sum;
+// The byte of `table`, which repeats after 16, for the low bits of each index below 128; else 0.
+inline Bytes lookUp(Bytes table, Bytes index) {
+#if MPC_ISA_LEVEL >= 4
+  return reinterpret_cast<Bytes>(
+      _mm512_shuffle_epi8(reinterpret_cast<__m512i>(table), reinterpret_cast<__m512i>(index)));
+#elif MPC_ISA_LEVEL == 3
+  return reinterpret_cast<Bytes>(
+      _mm256_shuffle_epi8(reinterpret_cast<__m256i>(table), reinterpret_cast<__m256i>(index)));
+#else
+  return reinterpret_cast<Bytes>(
+      _mm_shuffle_epi8(reinterpret_cast<__m128i>(table), reinterpret_cast<__m128i>(index)));
+#endif
 }
 
-// Counts exponents from `first` to `last`, where they are few: each by a comparison of all.
-void countFew(const Bytes *places, size_t vectors, uint32_t first, uint32_t last,
-              uint32_t *exponents) {
-  for (uint32_t e = first; e <= last; e += together) {
-    Bytes wanted[together], counts[together] = {};
-    for (uint32_t j = 0; j < together; ++j)
-      wanted[j] = Bytes{} + static_cast<uint8_t>(e + j);
-    for (size_t i = 0; i < vectors; ++i)
-      for (size_t j = 0; j < together; ++j)
-        counts[j] -= reinterpret_cast<Bytes>(places[i] == wanted[j]);
-    for (uint32_t j = 0; j < together && e + j <= last; ++j)
-      exponents[e + j] = totalOf(counts[j]);
+inline uint32_t totalOf(Bytes counts) {
+  typedef uint64_t Totals __attribute__((vector_size(bytesOfVector)));
+#if MPC_ISA_LEVEL >= 4
+  const auto totals = reinterpret_cast<Totals>(
+      _mm512_sad_epu8(reinterpret_cast<__m512i>(counts), _mm512_setzero_si512()));
+#elif MPC_ISA_LEVEL == 3
+  const auto totals = reinterpret_cast<Totals>(
+      _mm256_sad_epu8(reinterpret_cast<__m256i>(counts), _mm256_setzero_si256()));
+#else
+  const auto totals = reinterpret_cast<Totals>(
+      _mm_sad_epu8(reinterpret_cast<__m128i>(counts), _mm_setzero_si128()));
+#endif
+  uint64_t sum = 0;
+  for (size_t i = 0; i < sizeof totals / sizeof(uint64_t); ++i)
+    sum += totals[i];
+  return static_cast<uint32_t>(sum);
+}
+
+// Exponents are counted in pairs: an element adds 1 to a half of a byte, which holds so many.
+constexpr uint32_t together = 8;
+constexpr size_t pairsTogether = together / 2, mostOfHalf = 15;
+
+// An element with each of 16 exponents adds this to the pairs.
+struct PairTables {
+  alignas(bytesOfVector) uint8_t bytes[pairsTogether][bytesOfVector] = {};
+  constexpr PairTables() {
+    for (size_t pair = 0; pair < pairsTogether; ++pair)
+      for (size_t i = 0; i < bytesOfVector; i += 16) {
+        bytes[pair][i + 2 * pair] = 1;
+        bytes[pair][i + 2 * pair + 1] = 1 << 4;
+      }
   }
-}
+};
+constexpr PairTables pairTables;
 
-void countMany(const uint8_t *places, size_t count, uint32_t *exponents) {
-  static_assert(statisticsBlock <= UINT16_MAX, "a count fits");
-  // Equal exponents in a row would wait for each other's count.
-  uint16_t tables[lanes][256] = {};
-  size_t i = 0;
-  for (; i + lanes <= count; i += lanes)
-    for (size_t j = 0; j < lanes; ++j)
-      ++tables[j][places[i + j]];
-  for (; i < count; ++i)
-    ++tables[0][places[i]];
-  for (size_t e = 0; e < 256; ++e) {
-    uint32_t sum = 0;
-    for (size_t j = 0; j < lanes; ++j)
-      sum += tables[j][e];
-    exponents[e] = sum;
+// The number of elements with each exponent from `first` on. Places below `first` are taken for
+// larger ones than any element's.
+void countTogether(const uint8_t *places, size_t vectors, uint32_t first,
+                   uint32_t (&counts)[together]) {
+  const Bytes base = Bytes{} + static_cast<uint8_t>(first);
+  const Bytes toHighBit = Bytes{} + uint8_t{128 - 16}; // of 16 and more, that are no indices
+  Bytes tables[pairsTogether], totals[together] = {};
+  for (size_t pair = 0; pair < pairsTogether; ++pair)
+    __builtin_memcpy(&tables[pair], pairTables.bytes[pair], sizeof(Bytes));
+  for (size_t i = 0; i < vectors;) {
+    Bytes pairs[pairsTogether] = {};
+    for (const size_t end = i + mostOfHalf < vectors ? i + mostOfHalf : vectors; i < end; ++i) {
+      Bytes exponents;
+      __builtin_memcpy(&exponents, places + i * sizeof(Bytes), sizeof(Bytes));
+      const Bytes index = __builtin_elementwise_add_sat(exponents - base, toHighBit);
+      for (size_t pair = 0; pair < pairsTogether; ++pair)
+        pairs[pair] += lookUp(tables[pair], index);
+    }
+    for (size_t pair = 0; pair < pairsTogether; ++pair) {
+      totals[2 * pair] += pairs[pair] & uint8_t{mostOfHalf};
+      totals[2 * pair + 1] += pairs[pair] >> 4;
+    }
   }
+  for (size_t i = 0; i < together; ++i)
+    counts[i] = totalOf(totals[i]);
 }
 
-constexpr uint32_t mostOfFew = 32;
-
-// Counts between the bounds that addUp() found.
-void countExponents(const float *values, size_t count, BlockStatistics &result) {
-  const uint32_t last = (result.infinite || result.nan ? infinityBits : result.largest) >> 23;
-  const uint32_t first = result.smallest == ~0u ? last : result.smallest >> 23;
-  alignas(sizeof(Bytes)) uint8_t places[statisticsBlock];
-  for (size_t i = 0; i < count; ++i)
-    places[i] = static_cast<uint8_t>(magnitudeOf(values[i]) >> 23);
-  if (last - first >= mostOfFew)
-    return countMany(places, count, result.exponents);
-  // The last vector is filled up with an exponent that is not counted.
-  const size_t vectors = (count + sizeof(Bytes) - 1) / sizeof(Bytes);
-  const auto outside = static_cast<uint8_t>(last + together);
-  for (size_t i = count; i < vectors * sizeof(Bytes); ++i)
-    places[i] = outside;
+// Counts between the bounds that are known; the first `written` places are there. What is left
+// has none of float32's exponents.
+void countExponents(uint8_t *places, size_t written, size_t count, BlockStatistics &result) {
+  for (; written % sizeof(Bytes) != 0; ++written)
+    places[written] = 0;
+  const size_t vectors = written / sizeof(Bytes);
   for (uint32_t &exponent : result.exponents)
     exponent = 0;
-  countFew(reinterpret_cast<const Bytes *>(places), vectors, first, last, result.exponents);
-  result.exponents[0] = first == 0 ? result.exponents[0] : result.zero;
+  auto left = static_cast<uint32_t>(count) - result.infinite - result.nan;
+  const uint32_t last = result.largest >> 23, least = result.smallest >> 23;
+  for (uint32_t first = least ? least : 1; first <= last; first += together) {
+    uint32_t counts[together];
+    countTogether(places, vectors, first, counts);
+    for (uint32_t i = 0; i < together && first + i <= last; ++i) {
+      result.exponents[first + i] = counts[i];
+      left -= counts[i];
+    }
+  }
+  result.exponents[0] = left;
 }
 
-void count(const float *values, size_t count, const FormatBounds &format, BlockStatistics &result) {
+void countWide(const float *values, size_t count, const FormatBounds &format,
+               BlockStatistics &result) {
+  alignas(bytesOfVector) uint8_t places[statisticsBlock];
   result.infinite = result.nan = result.saturated = 0;
-  addUp(values, count, result);
+  addUp(values, count, places, result);
   if (result.largest >= infinityBits)
-    addUpFinite(values, count, result);
-  countExponents(values, count, result);
+    addUpFinite(values, count, places, result);
+  countExponents(places, (count + group - 1) / group * group, count, result);
+  result.zero = result.exponents[0];
+  if (result.smallest < smallestNormalBits) {
+    result.zero = 0;
+    for (size_t i = 0; i < count; ++i)
+      result.zero += magnitudeOf(values[i]) == 0;
+  }
   // Exponents below the normal ones are those of zeros and of subnormals.
   result.subnormal = 0;
   for (uint32_t e = 0; e < format.smallestNormal >> 23; ++e)
@@ -215,6 +276,94 @@ void count(const float *values, size_t count, const FormatBounds &format, BlockS
     for (size_t i = 0; i < count; ++i)
       result.saturated += magnitudeOf(values[i]) == format.largestFinite;
 }
+
+// ---- bfloat16 -----------------------------------------------------------------------------------
+
+// A vector and what it is in float32: twice as many lanes as above.
+constexpr size_t wideLanes = 16, halfLanes = 2 * wideLanes;
+typedef uint16_t Halves __attribute__((vector_size(2 * halfLanes)));
+typedef uint32_t WideBits __attribute__((vector_size(4 * wideLanes)));
+typedef float WideFloats __attribute__((vector_size(4 * wideLanes)));
+typedef double WideDoubles __attribute__((vector_size(8 * wideLanes)));
+
+// Magnitudes between which the sum of a few squares is a normal float32; smaller ones beside
+// them do not count.
+constexpr uint16_t leastSquared = 0x2b80, mostSquared = 0x5d80; // 2^-40, 2^60
+
+inline double total(WideDoubles values) {
+  Doubles halves[2];
+  __builtin_memcpy(halves, &values, sizeof values);
+  return total(halves[0] + halves[1]);
+}
+
+// Squares of 8 bits are exact in float32. Four are added there, all others in float64.
+struct HalfSums {
+  Halves largest = {}, below = ~Halves{}; // as in Sums
+  WideDoubles sum = {}, squares = {};
+
+  void add(Halves a, Halves b, uint8_t *places) {
+#pragma clang fp contract(fast)
+    const Halves ma = a & uint16_t{0x7fff}, mb = b & uint16_t{0x7fff};
+    const Halves most = ma > mb ? ma : mb, ka = ma - uint16_t{1}, kb = mb - uint16_t{1};
+    const Halves least = ka < kb ? ka : kb;
+    largest = most > largest ? most : largest;
+    below = least < below ? least : below;
+    const Halves exponents = ma >> 7 | (mb << 1 & uint16_t{0xff00});
+    __builtin_memcpy(places, &exponents, sizeof exponents);
+    const auto wa = reinterpret_cast<WideBits>(a), wb = reinterpret_cast<WideBits>(b);
+    const auto a0 = reinterpret_cast<WideFloats>(wa << 16),
+               a1 = reinterpret_cast<WideFloats>(wa & 0xffff0000u),
+               b0 = reinterpret_cast<WideFloats>(wb << 16),
+               b1 = reinterpret_cast<WideFloats>(wb & 0xffff0000u);
+    sum += __builtin_convertvector((a0 + a1) + (b0 + b1), WideDoubles);
+    squares += __builtin_convertvector(a0 * a0 + a1 * a1 + b0 * b0 + b1 * b1, WideDoubles);
+  }
+};
+
+void countBFloat16(const uint16_t *values, size_t count, BlockStatistics &result) {
+  constexpr size_t halfGroup = 2 * halfLanes;
+  alignas(bytesOfVector) uint8_t places[statisticsBlock];
+  HalfSums sums;
+  auto add = [&](const uint16_t *group, size_t at) {
+    Halves vectors[2];
+    __builtin_memcpy(vectors, group, sizeof vectors);
+    sums.add(vectors[0], vectors[1], places + at);
+  };
+  size_t i = 0;
+  for (; i + halfGroup <= count; i += halfGroup)
+    add(values + i, i);
+  if (i < count) {
+    uint16_t rest[halfGroup] = {};
+    __builtin_memcpy(rest, values + i, (count - i) * sizeof(uint16_t));
+    add(rest, i);
+    i += halfGroup;
+  }
+  const uint32_t largest = __builtin_reduce_max(sums.largest),
+                 smallest = uint32_t{__builtin_reduce_min(sums.below)} + 1;
+  if (largest && (largest < leastSquared || largest > mostSquared)) {
+    float wide[statisticsBlock];
+    for (size_t j = 0; j < count; ++j) {
+      const uint32_t bits = static_cast<uint32_t>(values[j]) << 16;
+      __builtin_memcpy(wide + j, &bits, sizeof bits);
+    }
+    return countWide(wide, count, bfloat16Bounds, result);
+  }
+  result.infinite = result.nan = result.saturated = 0;
+  result.largest = largest << 16;
+  result.smallest = largest ? smallest << 16 : ~0u;
+  result.sum = total(sums.sum);
+  result.sumOfSquares = total(sums.squares);
+  countExponents(places, i, count, result);
+  result.zero = result.exponents[0];
+  if (result.smallest < smallestNormalBits) {
+    result.zero = 0;
+    for (size_t j = 0; j < count; ++j)
+      result.zero += (values[j] & 0x7fff) == 0;
+  }
+  result.subnormal = result.exponents[0] - result.zero;
+}
+
+// ---- Errors -------------------------------------------------------------------------------------
 
 struct Errors {
   Ints compared = {}, lost = {}, overflowed = {}, invalid = {}, keptLargest = {};
@@ -274,7 +423,8 @@ void compare(const float *values, const float *kept, size_t count, BlockErrors &
 } // namespace
 
 extern const StatisticsKernels MPC_CONCAT(statisticsKernelsV, MPC_ISA_LEVEL);
-constexpr StatisticsKernels MPC_CONCAT(statisticsKernelsV, MPC_ISA_LEVEL) = {count, compare};
+constexpr StatisticsKernels MPC_CONCAT(statisticsKernelsV,
+                                       MPC_ISA_LEVEL) = {countWide, countBFloat16, compare};
 
 #if MPC_ISA_LEVEL == 2
 extern const StatisticsKernels statisticsKernelsV3, statisticsKernelsV4;

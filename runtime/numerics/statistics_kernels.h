@@ -35,8 +35,12 @@ struct StatisticsKernels {
   // Replaces what `result` holds.
   void (*count)(const float *values, size_t count, const FormatBounds &format,
                 BlockStatistics &result);
+  // The same of bfloat16 as it lies in memory.
+  void (*countBFloat16)(const uint16_t *values, size_t count, BlockStatistics &result);
   void (*compare)(const float *values, const float *kept, size_t count, BlockErrors &result);
 };
+
+constexpr FormatBounds bfloat16Bounds = {0x00800000u, 0x7f7f0000u};
 
 // `isa` is a level that this CPU has, as of vectorKernels().
 const StatisticsKernels &statisticsKernels(int isa) noexcept;

@@ -60,7 +60,7 @@ struct TraceRecord::Job {
   std::vector<ValueStatistics> parts;
 };
 
-constexpr uint64_t elementsOfPart = 32 * statisticsBlock;
+constexpr uint64_t elementsOfPart = 8 * statisticsBlock;
 
 void TraceRecord::look(const Job &job, uint64_t first, uint64_t end,
                        ValueStatistics &statistics) const {
@@ -68,6 +68,13 @@ void TraceRecord::look(const Job &job, uint64_t first, uint64_t end,
   const mpc_rt_trace_t &descriptor = job.descriptor;
   const bool isChange = job.call.before && (descriptor.flags & MPC_RT_TRACE_CHANGE);
   std::array<float, statisticsBlock> room, roomBefore;
+  if (mode == MPC_RT_TRACE_STATISTICS && !job.call.before && descriptor.dtype == MPC_RT_BFLOAT16) {
+    const auto *values = static_cast<const uint16_t *>(job.call.value);
+    for (; first < end; first += statisticsBlock)
+      statistics.addBFloat16(kernels, values + first,
+                             static_cast<size_t>(std::min<uint64_t>(statisticsBlock, end - first)));
+    return;
+  }
   for (; first < end; first += statisticsBlock) {
     const auto size = static_cast<size_t>(std::min<uint64_t>(statisticsBlock, end - first));
     const float *values = isChange ? subtractElements(vectors, descriptor.dtype, job.call, first,

@@ -16,7 +16,7 @@ FormatBounds boundsOf(mpc_rt_dtype_t dtype) {
   case MPC_RT_FLOAT16:
     return {0x38800000u, 0x477fe000u}; // 2^-14, 65504
   case MPC_RT_BFLOAT16:
-    return {smallestNormalBits, 0x7f7f0000u};
+    return bfloat16Bounds;
   default:
     return {smallestNormalBits, 0x7f7fffffu};
   }
@@ -60,6 +60,24 @@ void ValueStatistics::add(const StatisticsKernels &kernels, mpc_rt_dtype_t dtype
                           const float *values, size_t count) {
   BlockStatistics block;
   kernels.count(values, count, boundsOf(dtype), block);
+  addBlock(block, count);
+  if (block.exponents[0] > block.zero)
+    addSubnormals(values, count);
+}
+
+void ValueStatistics::addBFloat16(const StatisticsKernels &kernels, const uint16_t *values,
+                                  size_t count) {
+  BlockStatistics block;
+  kernels.countBFloat16(values, count, block);
+  addBlock(block, count);
+  if (block.exponents[0] > block.zero)
+    for (size_t i = 0; i < count; ++i) {
+      const float value = floatOf(uint32_t{values[i]} << 16);
+      addSubnormals(&value, 1);
+    }
+}
+
+void ValueStatistics::addBlock(const BlockStatistics &block, size_t count) {
   total.count += count;
   total.zero += block.zero;
   total.subnormal += block.subnormal;
@@ -78,8 +96,6 @@ void ValueStatistics::add(const StatisticsKernels &kernels, mpc_rt_dtype_t dtype
   for (uint32_t e = first; e <= last; ++e)
     if (block.exponents[e])
       binOf(exponents, static_cast<int>(e) - exponentBias) += block.exponents[e];
-  if (block.exponents[0] > block.zero)
-    addSubnormals(values, count);
 }
 
 void ValueStatistics::addUnderflow(const float *values, const float *before, size_t count) {

@@ -22,6 +22,7 @@ class ValueStatistics {
 public:
   void add(const StatisticsKernels &kernels, mpc_rt_dtype_t dtype, const float *values,
            size_t count);
+  void addBFloat16(const StatisticsKernels &kernels, const uint16_t *values, size_t count);
   void addUnderflow(const float *values, const float *before, size_t count);
   // The block begins at element `first`; `perRow` elements are a row of the batch (0: no rows).
   void compare(const StatisticsKernels &kernels, const float *values, const float *kept,
@@ -34,6 +35,7 @@ public:
   mpc_rt_traced_value_t result() const;
 
 private:
+  void addBlock(const BlockStatistics &block, size_t count);
   void addSubnormals(const float *values, size_t count);
   void noteRow(int64_t row);
   void noteRows(const float *values, const float *kept, uint64_t first, size_t count,

@@ -143,6 +143,12 @@ Result<std::vector<ComparedValue>> compareValues(training::Session &first,
   for (const TracedValue &value : (*other)->values())
     if (const auto dtype = dtypes.find(value.slot); dtype != dtypes.end())
       result.push_back({value, dtype->second});
+  Result<std::vector<double>> errors = (*other)->measureOwnErrors(data, rows);
+  if (!errors)
+    return errors.failure();
+  for (ComparedValue &compared : result)
+    if (compared.value.slot < errors->size())
+      compared.value.ownError = (*errors)[compared.value.slot];
   return result;
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <tuple>
 
 namespace mpc::reports {
 namespace {
@@ -19,6 +20,7 @@ constexpr char style[] = R"(
 .mark { float: right; font-weight: bold; }
 svg { display: block; width: 100%; height: 3rem; background: #8881; }
 svg rect { fill: currentColor; }
+svg.steps { height: 4rem; margin-top: .3rem; }
 table { font-size: 14px; }
 th, td { text-align: right; white-space: nowrap; }
 th:nth-child(-n+4), td:nth-child(-n+4) { text-align: left; }
@@ -27,6 +29,13 @@ th:nth-child(-n+4), td:nth-child(-n+4) { text-align: left; }
 std::string number(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.4g", value);
+  return text;
+}
+
+/// How dark a share is: few elements can be seen, too.
+std::string shade(double share) {
+  char text[8];
+  std::snprintf(text, sizeof text, "%.2f", 0.15 + 0.85 * share);
   return text;
 }
 
@@ -101,12 +110,38 @@ std::string drawHistogram(const std::map<int, uint64_t> &exponents) {
   return svg + "</svg>\n";
 }
 
-std::string drawLayer(const LayerOfPage &layer) {
+/// A column for each step, the largest exponents at the top; the darker, the more of the step's
+/// elements.
+std::string drawSteps(const std::vector<int64_t> &steps,
+                      const std::vector<StepHistory::Bars> &bars) {
+  constexpr size_t height = std::tuple_size_v<StepHistory::Bars>;
+  std::string svg =
+      "<svg class=\"steps\" viewBox=\"0 0 " + std::to_string(steps.size()) + " " +
+      std::to_string(height) +
+      "\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"elements by exponent, "
+      "from 2^-40 at the bottom to 2^24, over steps " +
+      std::to_string(steps.front()) + " to " + std::to_string(steps.back()) + "\">";
+  for (size_t x = 0; x < steps.size(); ++x) {
+    const uint64_t most = *std::max_element(bars[x].begin(), bars[x].end());
+    svg += "<g><title>step " + std::to_string(steps[x]) + "</title>";
+    for (size_t i = 0; i < height; ++i)
+      if (const uint64_t count = bars[x][i])
+        svg += "<rect x=\"" + std::to_string(x) + "\" y=\"" + std::to_string(height - 1 - i) +
+               "\" width=\"1\" height=\"1\" opacity=\"" +
+               shade(static_cast<double>(count) / static_cast<double>(most)) + "\"/>";
+    svg += "</g>";
+  }
+  return svg + "</svg>\n";
+}
+
+std::string drawLayer(const LayerOfPage &layer, const StepHistory *history) {
+  const std::vector<StepHistory::Bars> *bars = history ? history->find(layer.path) : nullptr;
   return "<div class=\"layer " + std::string(layer.grade()) + "\"><span class=\"mark\">" +
          layer.mark() + "</span><b>" + untrusted::forXml(layer.path) + "</b><br>" +
          std::to_string(layer.values.size()) + " values, " + std::to_string(layer.count) +
          " elements, " + std::to_string(layer.lost) + " underflowed\n" +
-         drawHistogram(layer.exponents) + "</div>\n";
+         drawHistogram(layer.exponents) + (bars ? drawSteps(history->steps(), *bars) : "") +
+         "</div>\n";
 }
 
 std::vector<std::string> cellsOf(const TracedValue &value) {
@@ -125,21 +160,29 @@ std::vector<std::string> cellsOf(const TracedValue &value) {
           number(counts.min_magnitude),
           number(counts.max_magnitude),
           headroom ? number(*headroom) : "–",
-          value.wasCompared() ? number(value.relativeError()) : "–"};
+          value.wasCompared() ? number(value.relativeError()) : "–",
+          value.ownError ? number(*value.ownError) : "–"};
 }
 
 } // namespace
 
-std::string writePage(const std::string &title, const std::vector<TracedValue> &values) {
+std::string writePage(const std::string &title, const std::vector<TracedValue> &values,
+                      const StepHistory *history) {
   untrusted::HtmlPage page(title, style);
   page.addMarkup("<p>Layers in the order of execution. At the right of each: bits between its "
                  "largest element and the format's largest number. Bars: elements by exponent, "
                  "from 2<sup>-40</sup> to 2<sup>24</sup>.</p>\n");
+  if (history && !history->steps().empty())
+    page.addMarkup("<p>Below the bars: the same over steps " +
+                   std::to_string(history->steps().front()) + " to " +
+                   std::to_string(history->steps().back()) +
+                   ", from left to right, large exponents at the top. Bars and values are those of "
+                   "the last step.</p>\n");
   for (const LayerOfPage &layer : groupByLayer(values))
-    page.addMarkup(drawLayer(layer));
+    page.addMarkup(drawLayer(layer, history));
   page.addHeading("Values");
   page.beginTable({"layer", "op", "direction", "dtype", "count", "zero", "underflow", "inf", "nan",
-                   "min", "max", "headroom", "error"});
+                   "min", "max", "headroom", "error", "own error"});
   for (const TracedValue &value : values)
     page.addRow(cellsOf(value));
   page.endTable();

@@ -3,13 +3,15 @@
 #ifndef MPC_RUNTIME_REPORTS_HTML_PAGE_H
 #define MPC_RUNTIME_REPORTS_HTML_PAGE_H
 
-#include "runtime/reports/traced_model.h"
+#include "runtime/reports/step_history.h"
 
 namespace mpc::reports {
 
 /// Layers as a column, coloured and marked by headroom, with histograms of exponents; then a table
 /// of all values. Readable in black and white and on a phone.
-std::string writePage(const std::string &title, const std::vector<TracedValue> &values);
+/// With a history, each layer has a map of its exponents over steps, too.
+std::string writePage(const std::string &title, const std::vector<TracedValue> &values,
+                      const StepHistory *history = nullptr);
 
 } // namespace mpc::reports
 #endif

@@ -52,7 +52,7 @@ std::vector<TracedValue> tracedValues(training::Session &session) {
       value.sources.push_back(static_cast<uint32_t>(descriptor.sources[i]));
     for (int bin = 0; bin < MPC_RT_EXPONENT_COUNT; ++bin)
       if (value.counts.exponents[bin])
-        value.exponents[bin + MPC_RT_FIRST_EXPONENT] = value.counts.exponents[bin];
+        value.exponents.emplace_back(bin + MPC_RT_FIRST_EXPONENT, value.counts.exponents[bin]);
     value.counts.exponents = nullptr; // no longer than the next run
     values.push_back(std::move(value));
   }
@@ -77,14 +77,17 @@ Result<std::unique_ptr<TracedModel>> TracedModel::open(training::Session &sessio
     return Failure(session.path() + ": cannot report its values; expected a model that was "
                                     "compiled for it; compile it with mpcc --numerics");
   return std::unique_ptr<TracedModel>(
-      new TracedModel(session, *traced, session.findEntry(trains ? "twin_step" : "twin_predict")));
+      new TracedModel(session, *traced, session.findEntry(trains ? "twin_step" : "twin_predict"),
+                      session.findEntry(trains ? "apart_step" : "apart_predict")));
 }
 
 TracedModel::TracedModel(training::Session &session, const mpc_rt_entry_info_t &traced,
-                         const mpc_rt_entry_info_t *twin)
+                         const mpc_rt_entry_info_t *twin, const mpc_rt_entry_info_t *apart)
     : session_(session), traced_(session, traced) {
   if (twin)
     twin_.emplace(session, *twin);
+  if (apart)
+    apart_.emplace(session, *apart);
 }
 
 Status TracedModel::runAs(uint32_t bits, training::Batcher &batcher, const data::Dataset &data,
@@ -115,6 +118,30 @@ Status TracedModel::compareAlone(const data::Dataset &data, const std::vector<in
 
 void TracedModel::reset() { mpc_rt_context_reset_traced(session_.context()); }
 
+std::vector<double> TracedModel::relativeErrors() const {
+  std::vector<double> errors;
+  for (const TracedValue &value : values()) {
+    errors.resize(value.slot + 1);
+    errors[value.slot] = value.relativeError();
+  }
+  return errors;
+}
+
+Result<std::vector<double>> TracedModel::measureOwnErrors(const data::Dataset &data,
+                                                          const std::vector<int64_t> &rows) {
+  if (!twin_ || !apart_)
+    return std::vector<double>();
+  reset();
+  if (Status status = runAs(MPC_RT_TRACE_KEEP, *twin_, data, rows); !status)
+    return status.failure();
+  if (Status status = runAs(MPC_RT_TRACE_STATISTICS | MPC_RT_TRACE_COMPARE, *apart_, data, rows);
+      !status)
+    return status.failure();
+  std::vector<double> errors = relativeErrors();
+  reset();
+  return errors;
+}
+
 Result<std::vector<double>> TracedModel::measureNoise(const data::Dataset &data,
                                                       const std::vector<int64_t> &rows) {
   std::vector<double> noise;
@@ -132,10 +159,7 @@ Result<std::vector<double>> TracedModel::measureNoise(const data::Dataset &data,
   }
   if (!status)
     return status.failure();
-  for (const TracedValue &value : values()) {
-    noise.resize(value.slot + 1);
-    noise[value.slot] = value.relativeError();
-  }
+  noise = relativeErrors();
   reset();
   return noise;
 }

@@ -6,8 +6,8 @@
 #include "mpc-rt/numerics.h"
 #include "runtime/training/batcher.h"
 
-#include <map>
 #include <optional>
+#include <utility>
 
 namespace mpc::reports {
 
@@ -20,9 +20,10 @@ struct TracedValue {
   bool isScaled = false;
   std::vector<uint32_t> sources; ///< slots
   mpc_rt_traced_value_t counts = {};
-  std::map<int, uint64_t> exponents;
+  std::vector<std::pair<int, uint64_t>> exponents; ///< elements by exponent, where there are any
 
-  bool wasNarrowed = false; ///< the report has what a narrowing cast rounded
+  std::optional<double> ownError; ///< relativeError() with inputs of the layer as the twin has them
+  bool wasNarrowed = false;       ///< the report has what a narrowing cast rounded
 
   /// Elements that rounding made 0; none where that is not known.
   std::optional<uint64_t> underflow() const;
@@ -59,6 +60,10 @@ public:
   void keepElements() { keeps_ = true; }
   data::NamedArrays elements() const { return tracedElements(session_); }
 
+  /// By slot, the relative errors that each layer makes with inputs from the twin; empty where the
+  /// model cannot tell.
+  data::Result<std::vector<double>> measureOwnErrors(const data::Dataset &data,
+                                                     const std::vector<int64_t> &rows);
   /// By how much, relative to itself, each value of the twin changes when weights change by
   /// rounding errors: what changes as much as it is large is noise. By slot; empty without a twin.
   data::Result<std::vector<double>> measureNoise(const data::Dataset &data,
@@ -66,13 +71,14 @@ public:
 
 private:
   TracedModel(training::Session &session, const mpc_rt_entry_info_t &traced,
-              const mpc_rt_entry_info_t *twin);
+              const mpc_rt_entry_info_t *twin, const mpc_rt_entry_info_t *apart);
+  std::vector<double> relativeErrors() const;
   data::Status runAs(uint32_t bits, training::Batcher &batcher, const data::Dataset &data,
                      const std::vector<int64_t> &rows);
 
   training::Session &session_;
   training::Batcher traced_;
-  std::optional<training::Batcher> twin_;
+  std::optional<training::Batcher> twin_, apart_;
   bool keeps_ = false;
 };
 

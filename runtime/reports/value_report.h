@@ -22,8 +22,9 @@ const char *dtypeName(mpc_rt_dtype_t dtype);
 /// elements that are finite and not 0.
 std::optional<double> headroomOf(const TracedValue &value);
 
-Json describe(const TracedValue &value);
-/// {"values": [...]} as text that a terminal can show.
+/// A value as a JSON object, of characters that a terminal can show.
+std::string describe(const TracedValue &value);
+/// {"values": [...]}, the same of all.
 std::string writeReport(const std::vector<TracedValue> &values, int64_t steps, int64_t rows);
 
 } // namespace mpc::reports

@@ -4,6 +4,7 @@
 #define MPC_RUNTIME_TRAINING_EPOCH_LOG_H
 
 #include "runtime/training/callback.h"
+#include "runtime/training/event_file.h"
 
 #include <functional>
 
@@ -53,8 +54,7 @@ std::string jsonLine(int64_t epoch, const Logs &logs);
 /// writes: epoch_loss, epoch_<metric>.
 class TensorBoardLog : public Callback {
 public:
-  TensorBoardLog(std::string folder, std::function<void(const std::string &)> warn);
-  ~TensorBoardLog() override;
+  TensorBoardLog(const std::string &folder, std::function<void(const std::string &)> warn);
   /// Makes the folders, so that one that cannot be written is known before training.
   data::Status prepare(bool withValidation);
   data::Status historyChanged(const std::vector<Logs> &history) override;
@@ -62,18 +62,13 @@ public:
 private:
   /// The events of the metrics whose names begin with "val_", or of the others.
   struct Events {
+    EventFile file;
     bool areOfValidation;
-    int descriptor = -1;
-    bool hasVersion = false; ///< the first event is written
-    size_t epochs = 0;       ///< of the history, that are written, or by an earlier run
+    size_t epochs = 0; ///< of the history, that are written, or by an earlier run
   };
-  std::string folderOf(const Events &events) const;
-  data::Status open(Events &events);
-  data::Status append(Events &events, const std::string &records);
   data::Status write(Events &events, const std::vector<Logs> &history);
-  std::string folder_;
   LogWarning checked_;
-  Events train_{false}, validation_{true};
+  Events train_, validation_;
   bool hasBegun_ = false;
 };
 

@@ -7,6 +7,7 @@ namespace mpc::untrusted {
 constexpr char commonStyle[] = R"(
 :root { color-scheme: light dark; }
 body { font: 16px/1.4 system-ui, sans-serif; margin: 1rem auto; padding: 0 1rem; max-width: 60rem; }
+h1, h2, p { overflow-wrap: anywhere; }
 .table { overflow-x: auto; }
 table { border-collapse: collapse; }
 th, td { border-bottom: 1px solid #8886; padding: .2rem .5rem; text-align: left; }

@@ -62,6 +62,23 @@ class Compare:
                 assert abs(a - b) < 0.02 * abs(a), report["training"]["loss"]
             assert set(report["training"]["metrics"]) >= {"loss"}
 
+    def test_own_errors(self):
+        """A float32 layer behind one in bfloat16 inherits errors and makes none."""
+        policy = self.tools.path("map.json")
+        with open(policy, "w") as handle:
+            json.dump({"default_policy": "float32", "policy_map": {"probe": "mixed_bfloat16"}}, handle)
+        self.libraries["map"] = self.tools.compile(
+            self.tools.path("dense.json"), "map", f"--policy={policy}", "--optimizer=adam", "--learning-rate=0.01"
+        )
+        values = self.compare("float32", "map")["values"]
+        forward = [value for value in values if value["direction"] == "forward" and value["max_abs"]]
+        head = [value for value in forward if value["layer"] == "head" and "weight" not in value["op"]]
+        assert head and all(value["relative_error"] > 1e-5 > 1e-6 > value["own_error"] for value in head), head
+        probe = [value for value in forward if value["layer"] == "probe" and value["dtype"] == "bfloat16"]
+        assert probe and max(value["own_error"] for value in probe) > 1e-4, probe
+        for value in self.compare("float32", "mixed_bfloat16")["values"]:
+            assert value["own_error"] < 0.05, value
+
     def test_other_model(self):
         models.write(self.tools.path("conv.json"), models.family("conv"))
         self.libraries["conv"] = self.tools.compile(self.tools.path("conv.json"), "conv", "--optimizer=adam")

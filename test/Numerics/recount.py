@@ -6,6 +6,7 @@ without them, bit by bit."""
 import argparse
 import json
 import os
+import shutil
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
@@ -213,6 +214,22 @@ class Statistics:
 
     def test_watched_layer_norm(self):
         return self.watched("layer_norm", "float32", "adam")
+
+    def test_page(self):
+        """A page of a training shows its layers over the steps; TensorBoard's log lies beside the others."""
+        library, data = self.prepare("conv", "mixed_float16", "--optimizer=adam")
+        page, log = self.tools.path("training.html"), self.tools.path("log")
+        shutil.rmtree(log, ignore_errors=True)
+        self.tools.train(library, data, "--steps", 5, "--batch-size", 16, "--numerics", self.tools.path("paged"),
+                         "--numerics-every", 2, "--html", page, "--tensorboard", log)  # fmt: skip
+        with open(page) as handle:
+            text = handle.read()
+        assert text.count('<svg class="steps"') == text.count('<div class="layer ') >= 4, text.count('<svg class="steps"')
+        assert "over steps 0 to 4" in text and "<title>step 2</title>" in text and "<script" not in text
+        (events,) = os.listdir(os.path.join(log, "numerics"))
+        with open(os.path.join(log, "numerics", events), "rb") as handle:
+            written = handle.read()
+        assert b"exponents/backward/probe/" in written and b"brain.Event:2" in written
 
     def test_same_entries(self):
         """Entries that others call do what they did without --numerics."""

@@ -149,6 +149,19 @@ class Search:
         assert reasons["huge"] == "its values cannot be shown to fit float16", reasons
         assert policies["small"] == "mixed_float16", (policies, reasons)
 
+    def test_measured(self):
+        """Times of steps decide, and are told."""
+        policies, report, _, folder = self.auto("dense", "measured,mixed_bfloat16", "--mode=infer", "--batch=256",
+                                                "--metric=output:0.1", out="measured")  # fmt: skip
+        times = report["step_ms"]
+        assert 0 < times["chosen"] <= times["float32"], times
+        assert len(report["trials"]) >= 3 and all(trial["step_ms"] > 0 for trial in report["trials"]), report["trials"]
+        fastest = min([times["float32"] * 0.99, *(trial["step_ms"] for trial in report["trials"] if trial["holds"])])
+        assert times["chosen"] <= fastest / 0.99, (times, fastest)
+        assert any(row["reason"].startswith("measured: in ") for row in report["layers"]), report["layers"]
+        with open(os.path.join(folder, "m.search.html")) as handle:
+            assert "Measured on this machine" in handle.read()
+
     def test_speed_on_gpus(self):
         """Products of both 16-bit types are faster there; the CPU judges, and the kernels are for GPUs."""
         policies, report, _, folder = self.auto("dense", "speed", "--target=cuda:source", "--mode=infer", "--batch=256",

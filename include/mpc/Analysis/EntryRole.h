@@ -31,12 +31,6 @@ inline bool isTrainStage(EntryRole role) {
          role == EntryRole::TrainApply;
 }
 
-/// An entry that reports its values and changes no variable.
-inline bool isTracing(EntryRole role) {
-  return role == EntryRole::TracePredict || role == EntryRole::TraceStep ||
-         role == EntryRole::TwinPredict || role == EntryRole::TwinStep;
-}
-
 /// With a dynamic loss scale: whether the step counts. An output of the step, an input of its last
 /// stage.
 inline constexpr llvm::StringLiteral kFinite = "finite";

@@ -12,6 +12,8 @@ using namespace mpc;
 static constexpr size_t kMostListed = 4096;
 /// Costs that differ by less are equal: sums of doubles in another order.
 static constexpr double kEqualCosts = 1e-9;
+/// Measured times that differ by less are equal.
+static constexpr double kMeasurable = 0.01;
 
 const Trial *SearchOutcome::findNearest() const {
   const Trial *nearest = nullptr;
@@ -21,10 +23,17 @@ const Trial *SearchOutcome::findNearest() const {
   return nearest;
 }
 
-PolicySearch::PolicySearch(const CostModel &model, std::vector<std::vector<unsigned>> allowed,
-                           SearchOracle oracle, size_t mostTrials)
-    : model(model), allowed(std::move(allowed)), oracle(std::move(oracle)), mostTrials(mostTrials) {
+const Trial *SearchOutcome::find(const PolicyAssignment &assignment) const {
+  for (const Trial &trial : trials)
+    if (trial.assignment == assignment)
+      return &trial;
+  return nullptr;
 }
+
+PolicySearch::PolicySearch(const CostModel &model, std::vector<std::vector<unsigned>> allowed,
+                           SearchOracle oracle, size_t mostTrials, double wideTime)
+    : model(model), allowed(std::move(allowed)), oracle(std::move(oracle)), mostTrials(mostTrials),
+      wideTime(wideTime) {}
 
 size_t mpc::countNarrow(const PolicyAssignment &assignment) {
   return size_t(llvm::count_if(assignment, [](unsigned policy) { return policy != 0; }));
@@ -107,9 +116,8 @@ bool PolicySearch::isHopeless(const PolicyAssignment &assignment) const {
 llvm::Expected<bool> PolicySearch::tryOut(const PolicyAssignment &assignment) {
   if (countNarrow(assignment) == 0)
     return true;
-  for (const Trial &trial : outcome.trials)
-    if (trial.assignment == assignment)
-      return trial.result.holds;
+  if (const Trial *known = outcome.find(assignment))
+    return known->result.holds;
   if (outcome.trials.size() >= mostTrials)
     return false;
   llvm::Expected<TrialResult> result = oracle.run(assignment);
@@ -216,17 +224,68 @@ llvm::Error PolicySearch::narrowAgain(const PolicyAssignment &cheapest) {
   return llvm::Error::success();
 }
 
-llvm::Expected<SearchOutcome> PolicySearch::run() {
-  const std::vector<PolicyAssignment> all = listAll(model, allowed, kMostListed);
+PolicyAssignment PolicySearch::narrowest() const {
   PolicyAssignment narrowest = model.allWide();
   for (size_t layer = 0; layer < allowed.size(); ++layer)
     narrowest[layer] = *std::max_element(allowed[layer].begin(), allowed[layer].end());
+  return narrowest;
+}
+
+/// Takes the fastest of those that hold. Float32 stays where nothing is faster by more than two
+/// measurements of the same differ.
+void PolicySearch::chooseFastest() {
+  const Trial *fastest = nullptr;
+  for (const Trial &trial : outcome.trials)
+    if (trial.result.holds && (!fastest || trial.result.time < fastest->result.time))
+      fastest = &trial;
+  outcome.chosen = fastest && fastest->result.time < wideTime * (1 - kMeasurable)
+                       ? fastest->assignment
+                       : model.allWide();
+}
+
+/// The table of rates is a guess about the machine at hand. All layers narrow and each change of
+/// one layer of the fastest map are tried, too.
+llvm::Error PolicySearch::refineByTime() {
+  if (!outcome.chosen)
+    return llvm::Error::success();
+  if (const PolicyAssignment all = narrowest(); !isHopeless(all))
+    if (llvm::Expected<bool> holds = tryOut(all); !holds)
+      return holds.takeError();
+  chooseFastest();
+  std::optional<PolicyAssignment> before;
+  do {
+    before = outcome.chosen;
+    for (size_t layer = 0; layer < allowed.size(); ++layer)
+      for (unsigned policy : allowed[layer]) {
+        PolicyAssignment other = *outcome.chosen;
+        other[layer] = policy;
+        if (isHopeless(other))
+          continue;
+        if (llvm::Expected<bool> holds = tryOut(other); !holds)
+          return holds.takeError();
+        chooseFastest();
+      }
+  } while (outcome.chosen != before);
+  return llvm::Error::success();
+}
+
+llvm::Expected<SearchOutcome> PolicySearch::run() {
+  if (llvm::Error error = searchByModel())
+    return std::move(error);
+  if (wideTime > 0)
+    if (llvm::Error error = refineByTime())
+      return std::move(error);
+  return std::move(outcome);
+}
+
+llvm::Error PolicySearch::searchByModel() {
+  const std::vector<PolicyAssignment> all = listAll(model, allowed, kMostListed);
   PolicyAssignment cheapest;
   if (!all.empty()) {
     // Among equal costs the wider is taken.
     cheapest = findCheapest(model, allowed, all.front());
   } else {
-    cheapest = findCheapest(model, allowed, narrowest);
+    cheapest = findCheapest(model, allowed, narrowest());
     PolicyAssignment fromWide = findCheapest(model, allowed, model.allWide());
     if (model.costOf(fromWide) < model.costOf(cheapest))
       cheapest = std::move(fromWide);
@@ -234,13 +293,13 @@ llvm::Expected<SearchOutcome> PolicySearch::run() {
   outcome.cheapest = cheapest;
   if (!isBetter(cheapest)) {
     outcome.chosen = model.allWide();
-    return std::move(outcome);
+    return llvm::Error::success();
   }
   llvm::Expected<bool> holds = tryOut(cheapest);
   if (!holds)
     return holds.takeError();
   if (*holds)
-    return std::move(outcome);
+    return llvm::Error::success();
   llvm::Expected<std::vector<double>> sensitivities = oracle.measureSensitivities(cheapest);
   if (!sensitivities)
     return sensitivities.takeError();
@@ -250,7 +309,5 @@ llvm::Expected<SearchOutcome> PolicySearch::run() {
     error = widen(cheapest);
   if (!error)
     error = all.empty() ? narrowAgain(cheapest) : refineAll(all);
-  if (error)
-    return std::move(error);
-  return std::move(outcome);
+  return error;
 }

@@ -14,6 +14,15 @@ int64_t reportValues(mlir::func::FuncOp entry);
 /// where an op has no form in it.
 llvm::LogicalResult widenEntry(mlir::func::FuncOp entry);
 
+/// The same with float32 in place of narrower types of elements.
+mlir::Type widenedType(mlir::Type type);
+/// Gives that type to an op's results, whose operands have it already.
+void widenOp(mlir::Operation *op);
+
+/// Makes an entry that reports its values compute each layer from what the layers around it are in
+/// float32, which it computes besides. Verification says whether every op has a form in that type.
+void separateLayers(mlir::func::FuncOp entry);
+
 } // namespace mpc
 
 #endif // MPC_LIB_NUMERICS_TRACE_REPORTVALUES_H

@@ -31,7 +31,8 @@ static bool widens(func::FuncOp twin) {
   return succeeded(widenEntry(twin)) && succeeded(verify(twin));
 }
 
-static void traceEntry(func::FuncOp entry, EntryRole traceRole, EntryRole twinRole) {
+static void traceEntry(func::FuncOp entry, EntryRole traceRole, EntryRole twinRole,
+                       StringRef apartName) {
   func::FuncOp traced = copyAs(entry, traceRole);
   const int64_t count = reportValues(traced);
   auto options = [&](StringRef name) {
@@ -40,8 +41,13 @@ static void traceEntry(func::FuncOp entry, EntryRole traceRole, EntryRole twinRo
   remark::passed(traced.getLoc(), options("traced-values"))
       << remark::metric("values", count) << " values are reported";
   func::FuncOp twin = copyAs(traced, twinRole);
-  if (widens(twin))
-    return;
+  if (widens(twin)) {
+    // Nobody but a caller of the library tells it from the traced entry: it has no role.
+    func::FuncOp apart = copyAs(traced, traceRole);
+    apart.setName(apartName);
+    apart->setAttr(MpcDialect::kEntryAttr, UnitAttr::get(apart.getContext()));
+    return separateLayers(apart);
+  }
   twin.erase();
   remark::missed(traced.getLoc(), options("no-twin")) << "some op has no form in float32";
 }
@@ -53,9 +59,9 @@ struct TraceNumericsPass : mpc::impl::TraceNumericsBase<TraceNumericsPass> {
     if (findEntry(module, EntryRole::TracePredict))
       return;
     if (func::FuncOp predict = findEntry(module, EntryRole::Predict))
-      traceEntry(predict, EntryRole::TracePredict, EntryRole::TwinPredict);
+      traceEntry(predict, EntryRole::TracePredict, EntryRole::TwinPredict, "apart_predict");
     if (func::FuncOp step = findEntry(module, EntryRole::TrainStep))
-      traceEntry(step, EntryRole::TraceStep, EntryRole::TwinStep);
+      traceEntry(step, EntryRole::TraceStep, EntryRole::TwinStep, "apart_step");
   }
 };
 } // namespace

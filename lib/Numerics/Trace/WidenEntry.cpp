@@ -11,7 +11,7 @@ static bool isNarrow(Type element) {
   return type && type.getWidth() < 32;
 }
 
-static Type widened(Type type) {
+Type mpc::widenedType(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor || !isNarrow(tensor.getElementType()))
     return type;
@@ -23,7 +23,7 @@ static void widenConstant(ConstantOp constant) {
   auto type = cast<RankedTensorType>(constant.getResult().getType());
   if (!isNarrow(type.getElementType()))
     return;
-  auto wide = cast<RankedTensorType>(widened(type));
+  auto wide = cast<RankedTensorType>(widenedType(type));
   SmallVector<float> numbers;
   for (const APFloat &value : cast<DenseElementsAttr>(constant.getValue()).getValues<APFloat>()) {
     numbers.push_back(float(value.convertToDouble()));
@@ -34,15 +34,15 @@ static void widenConstant(ConstantOp constant) {
   constant.getResult().setType(wide);
 }
 
-static void widenOp(Operation *op) {
+void mpc::widenOp(Operation *op) {
   if (auto constant = dyn_cast<ConstantOp>(op))
     return widenConstant(constant);
   for (Region &region : op->getRegions())
     for (Block &block : region)
       for (BlockArgument argument : block.getArguments())
-        argument.setType(widened(argument.getType()));
+        argument.setType(widenedType(argument.getType()));
   for (Value result : op->getResults())
-    result.setType(widened(result.getType()));
+    result.setType(widenedType(result.getType()));
   if (auto trace = dyn_cast<TraceOp>(op))
     trace.getBeforeMutable().clear(); // nothing is rounded
   if (auto cast = dyn_cast<CastOp>(op); cast && cast.getInput().getType() == cast.getType()) {
@@ -55,7 +55,7 @@ static void widenOp(Operation *op) {
 static void widenArguments(func::FuncOp entry) {
   OpBuilder builder = OpBuilder::atBlockBegin(&entry.getBody().front());
   for (BlockArgument argument : entry.getArguments()) {
-    Type wide = widened(argument.getType());
+    Type wide = widenedType(argument.getType());
     if (wide == argument.getType() || argument.use_empty())
       continue;
     auto cast = CastOp::create(builder, argument.getLoc(), wide, argument);

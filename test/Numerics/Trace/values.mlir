@@ -50,3 +50,15 @@ func.func @predict(%x: tensor<?x8xf32> {mpc.input = "x"}, %w: tensor<8x4xf32> {m
 // CHECK-SAME: tensor<?x4xf32>
 // CHECK: mpc.trace forward 6 "cast" of "out"
 // CHECK-NOT: f16
+
+// Each layer by itself: float32 comes first, then the layers with inputs of it. A layer that widens has no rounding of its own.
+// CHECK-LABEL: func.func @apart_predict
+// CHECK-SAME: attributes {mpc.entry}
+// CHECK: %[[WIDE:.*]] = mpc.contract {{.*}} -> tensor<?x4xf32>
+// CHECK: %[[SHAPED:.*]] = mpc.transpose {{.*}} -> tensor<?x2x2xf32>
+// CHECK: %[[INPUT:.*]] = mpc.cast %[[WIDE]] : tensor<?x4xf32> to tensor<?x4xf16>
+// CHECK: mpc.trace forward 4 "contract" of "dense"({{.*}}) from [2, 3] : tensor<?x4xf16>
+// CHECK: mpc.reshape %[[INPUT]]
+// CHECK: mpc.trace forward 5 "transpose" of "shape"({{.*}}) from [4] : tensor<?x2x2xf16>
+// CHECK: mpc.trace forward 6 "cast" of "out"(%[[SHAPED]]) from [5]
+// CHECK: return %[[SHAPED]]

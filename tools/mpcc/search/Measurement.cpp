@@ -45,6 +45,7 @@ TrialResult mpc::compareMeasurements(const Measurement &reference, const Measure
                                      const std::vector<MetricTolerance> &tolerances) {
   TrialResult result;
   result.holds = true;
+  result.time = measured.stepTime;
   auto judge = [&](double difference, double tolerance, const std::string &text) {
     result.holds &= difference <= tolerance;
     const double excess = difference == 0 ? 0 : tolerance > 0 ? difference / tolerance : kInfinite;
@@ -126,4 +127,17 @@ llvm::Expected<std::map<std::string, std::vector<double>>> mpc::readMetrics(llvm
         numbers.push_back(readNumber(result));
     }
   return metrics;
+}
+
+llvm::Expected<double> mpc::readStepTime(llvm::StringRef json) {
+  llvm::Expected<llvm::json::Value> value = llvm::json::parse(json);
+  if (!value)
+    return value.takeError();
+  const llvm::json::Object *object = value->getAsObject();
+  const std::optional<double> time = object ? object->getNumber("ms_median") : std::nullopt;
+  if (!time || !(*time > 0))
+    return llvm::createStringError(
+        llvm::inconvertibleErrorCode(),
+        "mpc-run bench says no ms_median; expected mpc-run of this mpcc");
+  return *time;
 }

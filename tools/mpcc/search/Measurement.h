@@ -19,6 +19,7 @@ struct MeasuredStage {
 
 struct Measurement {
   std::vector<MeasuredStage> stages;
+  double stepTime = 0; ///< milliseconds; 0: not measured
 };
 
 /// The difference of every metric that has a tolerance, at every stage.
@@ -31,6 +32,9 @@ llvm::Error checkReference(const Measurement &reference,
 
 /// The metrics of what `mpc-run evaluate --json` printed.
 llvm::Expected<std::map<std::string, std::vector<double>>> readMetrics(llvm::StringRef json);
+
+/// The median of what `mpc-run bench --json` printed.
+llvm::Expected<double> readStepTime(llvm::StringRef json);
 
 } // namespace mpc
 

@@ -19,6 +19,8 @@ static constexpr llvm::StringLiteral kLibrary = "trial", kMap = "map.json", kTex
 
 /// Steps of values that sensitivities are made of.
 static constexpr int64_t kTracedSteps = 2;
+/// Steps of which the median is a map's time, and steps before them, which measure kernels.
+static constexpr const char *kTimedSteps = "100", *kUntimedSteps = "10";
 
 llvm::Error ModelRunner::prepare() {
   static int anchor;
@@ -153,6 +155,20 @@ llvm::Expected<MeasuredStage> ModelRunner::measureStage(const std::string &when,
   return stage;
 }
 
+/// Steps run on random data: times do not depend on it. Kernels are those that are the fastest
+/// here.
+llvm::Expected<double> ModelRunner::measureStepTime() {
+  std::vector<std::string> words = {
+      "bench",    folder.pathOf(kLibrary), "--steps", kTimedSteps, trains ? "--train" : "--predict",
+      "--warmup", kUntimedSteps,           "--tune",  "--json"};
+  if (options.batch)
+    words.insert(words.end(), {"--batch-size", std::to_string(*options.batch)});
+  llvm::Expected<std::string> text = run(std::move(words));
+  if (!text)
+    return text.takeError();
+  return readStepTime(*text);
+}
+
 llvm::Expected<Measurement> ModelRunner::measure(const std::string &policyMap) {
   if (llvm::Error error = compile(policyMap, /*numerics=*/false))
     return std::move(error);
@@ -178,6 +194,12 @@ llvm::Expected<Measurement> ModelRunner::measure(const std::string &policyMap) {
     if (!stage)
       return stage.takeError();
     measurement.stages.push_back(std::move(*stage));
+  }
+  if (search.isMeasured) {
+    llvm::Expected<double> time = measureStepTime();
+    if (!time)
+      return time.takeError();
+    measurement.stepTime = *time;
   }
   folder.remove(kLibrary);
   return measurement;

@@ -19,8 +19,8 @@ public:
   llvm::Error prepare();
   /// Writes a policy map where it stays until the next one; its path.
   llvm::Expected<std::string> writeMap(const std::string &policyMap) const;
-  /// Evaluates the data, with the model's weights and after steps of training. An empty error says
-  /// that messages were printed.
+  /// Evaluates the data, with the model's weights and after steps of training, and times steps
+  /// where the search asks for it. An empty error says that messages were printed.
   llvm::Expected<Measurement> measure(const std::string &policyMap);
   /// By layer path, how much the roundings of a policy move the loss, or the outputs where nothing
   /// is trained. Layers whose values overflow have the largest number.
@@ -29,6 +29,7 @@ public:
 private:
   llvm::Error compile(const std::string &policyMap, bool numerics);
   llvm::Expected<std::string> run(std::vector<std::string> arguments);
+  llvm::Expected<double> measureStepTime();
   llvm::Expected<MeasuredStage> measureStage(const std::string &when, const std::string &weights);
   bool needs(bool outputs) const;
 

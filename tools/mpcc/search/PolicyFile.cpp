@@ -43,6 +43,37 @@ static std::string subjectOf(const CostModel &model) {
              : std::string("time on ") + model.getSpeeds().name;
 }
 
+std::string mpc::describeTime(double time, double wideTime) {
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::format("%.4g ms a step, ", time)
+                                 << llvm::format("%.3g %% of float32's", 100 * time / wideTime);
+  return text;
+}
+
+/// The time of a step of the map that was chosen; 0 where none was measured.
+static double timeOfChosen(const SearchRecord &record) {
+  const Trial *chosen = record.outcome.find(*record.outcome.chosen);
+  return chosen ? chosen->result.time : record.wideTime;
+}
+
+/// Says how long a step takes of the map that differs in this layer alone; nothing where that was
+/// not run.
+static std::string explainByTime(const SearchRecord &record, size_t layer) {
+  const PolicyAssignment &chosen = *record.outcome.chosen;
+  for (const Trial &trial : record.outcome.trials) {
+    PolicyAssignment other = trial.assignment;
+    if (other[layer] == chosen[layer])
+      continue;
+    const std::string name = record.model.getPolicies()[other[layer]].getName().str();
+    other[layer] = chosen[layer];
+    if (other == chosen && trial.result.holds)
+      return "measured: in " + name + " a step takes " +
+             describeTime(trial.result.time, record.wideTime) + ", as it is " +
+             describeTime(timeOfChosen(record), record.wideTime);
+  }
+  return "";
+}
+
 static std::string explainNarrow(const SearchRecord &record, size_t layer) {
   const CostModel &model = record.model;
   const PolicyAssignment &chosen = *record.outcome.chosen;
@@ -69,10 +100,15 @@ static std::string explainWide(const SearchRecord &record, size_t layer) {
 
 std::map<std::string, std::string> mpc::explainPolicies(const SearchRecord &record) {
   std::map<std::string, std::string> reasons;
-  for (auto [i, layer] : llvm::enumerate(record.model.getLayers()))
-    if (layer.isDecided)
-      reasons[layer.path] =
-          (*record.outcome.chosen)[i] ? explainNarrow(record, i) : explainWide(record, i);
+  for (auto [i, layer] : llvm::enumerate(record.model.getLayers())) {
+    if (!layer.isDecided)
+      continue;
+    std::string &reason = reasons[layer.path];
+    if (record.wideTime > 0)
+      reason = explainByTime(record, i);
+    if (reason.empty())
+      reason = (*record.outcome.chosen)[i] ? explainNarrow(record, i) : explainWide(record, i);
+  }
   return reasons;
 }
 
@@ -88,11 +124,14 @@ static llvm::json::Array describeTrials(const SearchRecord &record) {
     for (auto [layer, policy] : llvm::zip_equal(record.model.getLayers(), trial.assignment))
       if (policy)
         narrow[layer.path] = record.model.getPolicies()[policy].getName();
-    trials.push_back(llvm::json::Object{{"cost", finiteOrNull(trial.cost / all)},
-                                        {"holds", trial.result.holds},
-                                        {"excess", finiteOrNull(trial.result.excess)},
-                                        {"result", trial.result.text},
-                                        {"narrow", std::move(narrow)}});
+    llvm::json::Object row{{"cost", finiteOrNull(trial.cost / all)},
+                           {"holds", trial.result.holds},
+                           {"excess", finiteOrNull(trial.result.excess)},
+                           {"result", trial.result.text},
+                           {"narrow", std::move(narrow)}};
+    if (trial.result.time > 0)
+      row["step_ms"] = trial.result.time;
+    trials.push_back(std::move(row));
   }
   return trials;
 }
@@ -126,6 +165,9 @@ std::string mpc::writeSearchJson(const SearchRecord &record) {
       {"tolerances", std::move(tolerances)},
       {"layers", std::move(layers)},
       {"trials", describeTrials(record)}};
+  if (record.wideTime > 0)
+    report["step_ms"] =
+        llvm::json::Object{{"float32", record.wideTime}, {"chosen", timeOfChosen(record)}};
   return untrusted::forJson(llvm::formatv("{0:1}", llvm::json::Value(std::move(report))).str()) +
          "\n";
 }
@@ -138,6 +180,9 @@ std::string mpc::writeSearchPage(const SearchRecord &record) {
   page.addParagraph("By the cost model of " + std::string(model.getSpeeds().name) +
                     ", a step costs " + percent(model.costOf(*record.outcome.chosen) / all) +
                     " of one in float32.");
+  if (record.wideTime > 0)
+    page.addParagraph(
+        "Measured on this machine: " + describeTime(timeOfChosen(record), record.wideTime) + ".");
   page.addHeading("Layers");
   page.beginTable({"layer", "class", "policy", "reason"});
   const std::map<std::string, std::string> reasons = explainPolicies(record);
@@ -150,9 +195,10 @@ std::string mpc::writeSearchPage(const SearchRecord &record) {
     }
   page.endTable();
   page.addHeading("Trials");
-  page.beginTable({"narrow layers", "cost", "holds", "result"});
+  page.beginTable({"narrow layers", "cost", "time", "holds", "result"});
   for (const Trial &trial : record.outcome.trials)
     page.addRow({std::to_string(countNarrow(trial.assignment)), percent(trial.cost / all),
+                 trial.result.time > 0 ? describeTime(trial.result.time, record.wideTime) : "–",
                  trial.result.holds ? "yes" : "no", trial.result.text});
   page.endTable();
   return page.finish();

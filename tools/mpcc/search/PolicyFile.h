@@ -21,8 +21,12 @@ struct SearchRecord {
   const SearchOutcome &outcome;
   /// By layer path: why a policy was not allowed at all.
   const std::map<std::string, std::string> &refusals;
-  std::string file; ///< of the model
+  std::string file;    ///< of the model
+  double wideTime = 0; ///< of a step in float32, where times were measured
 };
+
+/// "1.25 ms a step, 81 % of float32's".
+std::string describeTime(double time, double wideTime);
 
 /// By layer path, why it has its policy.
 std::map<std::string, std::string> explainPolicies(const SearchRecord &record);

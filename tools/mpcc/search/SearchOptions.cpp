@@ -15,7 +15,7 @@ static llvm::Error addPolicy(llvm::StringRef name, SearchOptions &options) {
   if (!policy) {
     llvm::consumeError(policy.takeError());
     const std::string nearest = findNearestPolicyName(name);
-    return fault("expected speed, memory, proved or the name of a policy" +
+    return fault("expected speed, memory, proved, measured or the name of a policy" +
                  (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
   }
   const llvm::StringRef compute = policy->getComputeDType();
@@ -38,6 +38,10 @@ llvm::Error mpc::parseSearchModes(llvm::StringRef text, SearchOptions &options) 
       options.isProved = true;
       continue;
     }
+    if (mode == "measured") {
+      options.isMeasured = true;
+      continue;
+    }
     if (mode == "speed" || mode == "memory") {
       if (hasObjective)
         return fault("speed and memory exclude each other; give one");
@@ -48,6 +52,8 @@ llvm::Error mpc::parseSearchModes(llvm::StringRef text, SearchOptions &options) 
     if (llvm::Error error = addPolicy(mode, options))
       return fault("'" + mode + "': " + llvm::toString(std::move(error)));
   }
+  if (options.isMeasured && options.objective == SearchObjective::Memory)
+    return fault("measured is about times, and memory is not; give one");
   return llvm::Error::success();
 }
 

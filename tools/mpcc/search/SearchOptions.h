@@ -21,6 +21,7 @@ struct SearchOptions {
   std::vector<std::string> policies; ///< that layers may get; empty: what the target is fast in
   SearchObjective objective = SearchObjective::Speed;
   bool isProved = false;
+  bool isMeasured = false; ///< times of steps on this machine decide, not the cost model's
   std::string data;
   std::vector<MetricTolerance> metrics;
   int64_t steps = 20;

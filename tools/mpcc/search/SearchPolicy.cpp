@@ -113,8 +113,10 @@ llvm::Expected<TrialResult> SearchRun::tryOut(const CostModel &model, ModelRunne
     return measured.takeError();
   TrialResult result = compareMeasurements(reference, *measured, search.metrics);
   const size_t narrow = countNarrow(assignment);
+  const std::string time =
+      result.time > 0 ? ", " + describeTime(result.time, reference.stepTime) : "";
   say(llvm::Twine(narrow) + (narrow == 1 ? " narrow layer: " : " narrow layers: ") + result.text +
-      (result.holds ? "" : ", beyond the tolerance"));
+      time + (result.holds ? "" : ", beyond the tolerance"));
   return result;
 }
 
@@ -177,11 +179,12 @@ ExitCode SearchRun::searchFor(const CostModel &model) {
   }
   // Large models take a minute to compile.
   const size_t mostTrials = described.layers.size() > 12 ? 24 : 64;
-  PolicySearch searcher(model, std::move(allowed), makeOracle(model, runner), mostTrials);
+  PolicySearch searcher(model, std::move(allowed), makeOracle(model, runner), mostTrials,
+                        reference.stepTime);
   llvm::Expected<SearchOutcome> outcome = searcher.run();
   if (!outcome)
     return fail(outcome.takeError());
-  const SearchRecord record{model, search, *outcome, refusals, options.model};
+  const SearchRecord record{model, search, *outcome, refusals, options.model, reference.stepTime};
   if (!outcome->chosen)
     return fail(
         options.model +
@@ -217,6 +220,9 @@ ExitCode SearchRun::run() {
     return code;
   if (ExitCode code = checkMetrics(); code != kExitDone)
     return code;
+  if (search.isMeasured && options.cuda)
+    return fail(options.model + ": --policy=auto:measured: measures steps on this machine's CPU; "
+                                "leave measured or --target=cuda");
   if (search.isProved && described.trains)
     return fail(options.model +
                 ": --policy=auto:proved: gradients have no proved ranges; add --mode=infer");

@@ -17,6 +17,7 @@ struct TrialResult {
   bool holds = false;
   double excess = 0; ///< the largest difference from float32 over its tolerance; may be infinite
   std::string text;  ///< the numbers, for people
+  double time = 0;   ///< of a step, where the search is by measured times
 };
 
 struct Trial {
@@ -42,14 +43,17 @@ struct SearchOutcome {
   std::vector<double> sensitivities; ///< by layer; empty where nobody asked
   /// The one of the trials that came nearest to the tolerances without holding them.
   const Trial *findNearest() const;
+  /// Null where it was not run.
+  const Trial *find(const PolicyAssignment &assignment) const;
 };
 
 class PolicySearch {
 public:
   /// `allowed` has for each layer the policies that it may get, 0 among them. At most `mostTrials`
-  /// assignments are run.
+  /// assignments are run. With a `wideTime`, that of a step in float32, measured times decide about
+  /// what the cost model proposes and about what differs from it in one layer.
   PolicySearch(const CostModel &model, std::vector<std::vector<unsigned>> allowed,
-               SearchOracle oracle, size_t mostTrials = 64);
+               SearchOracle oracle, size_t mostTrials = 64, double wideTime = 0);
 
   llvm::Expected<SearchOutcome> run();
 
@@ -63,6 +67,10 @@ public:
   listAll(const CostModel &model, const std::vector<std::vector<unsigned>> &allowed, size_t most);
 
 private:
+  llvm::Error searchByModel();
+  llvm::Error refineByTime();
+  void chooseFastest();
+  PolicyAssignment narrowest() const;
   llvm::Expected<bool> tryOut(const PolicyAssignment &assignment);
   llvm::Error tryOthers(const PolicyAssignment &cheapest);
   llvm::Error widen(const PolicyAssignment &cheapest);
@@ -77,6 +85,7 @@ private:
   std::vector<std::vector<unsigned>> allowed;
   SearchOracle oracle;
   size_t mostTrials;
+  double wideTime;
   SearchOutcome outcome;
 };
 

@@ -167,6 +167,47 @@ TEST(PolicySearch, RunsNothingWhereNothingIsGained) {
   EXPECT_EQ(errors.runs, 0u);
 }
 
+TEST(PolicySearch, MeasuredTimesDecide) {
+  std::mt19937 random(6);
+  for (int round = 0; round < 50; ++round) {
+    const CostModel model(chainOf(5, random), {DTypePolicy(), policyOf("mixed_bfloat16")}, kSpeeds,
+                          SearchObjective::Speed, true);
+    AdditiveErrors errors = errorsOf(5, random);
+    // Each narrow layer saves or costs so much here, whatever the table says.
+    std::vector<double> savings;
+    for (size_t i = 0; i < 5; ++i)
+      savings.push_back(std::uniform_real_distribution<double>(-1, 1.5)(random));
+    auto timeOf = [&](const PolicyAssignment &assignment) {
+      double time = 10;
+      for (size_t i = 0; i < 5; ++i)
+        time -= assignment[i] ? savings[i] : 0;
+      return time;
+    };
+    SearchOracle oracle = errors.oracle();
+    oracle.run = [&, judge = oracle.run](const PolicyAssignment &assignment) {
+      llvm::Expected<TrialResult> result = judge(assignment);
+      result->time = timeOf(assignment);
+      return result;
+    };
+    llvm::Expected<SearchOutcome> outcome =
+        PolicySearch(model, allOf(model), oracle, 1000, timeOf(model.allWide())).run();
+    ASSERT_TRUE(bool(outcome));
+    if (!outcome->chosen)
+      continue;
+    const double best = timeOf(*outcome->chosen);
+    EXPECT_LE(best, 10);
+    EXPECT_LE(errors.of(*outcome->chosen), errors.tolerance);
+    for (const Trial &trial : outcome->trials)
+      EXPECT_TRUE(!trial.result.holds || trial.result.time >= best * 0.99);
+    // No change of one layer is faster.
+    for (size_t layer = 0; layer < 5; ++layer) {
+      PolicyAssignment other = *outcome->chosen;
+      other[layer] = 1 - other[layer];
+      EXPECT_TRUE(errors.of(other) > errors.tolerance || timeOf(other) >= best * 0.99);
+    }
+  }
+}
+
 TEST(PolicySearch, SaysWhatCameNearest) {
   std::mt19937 random(5);
   std::vector<LayerWork> layers = chainOf(3, random);

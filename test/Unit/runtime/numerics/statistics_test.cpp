@@ -67,6 +67,90 @@ TEST_P(Statistics, ClassesOfFloat32) {
   EXPECT_EQ(countOf(127), 1U);
 }
 
+/// Numbers whose exponents lie between two, some zeros, and what `others` are among them.
+static std::vector<float> numbersOf(size_t count, uint32_t first, uint32_t last,
+                                    const std::vector<float> &others) {
+  std::vector<float> values(count);
+  uint32_t state = 7;
+  auto draw = [&] { return (state = state * 1664525u + 1013904223u) >> 8; };
+  for (float &value : values) {
+    const uint32_t exponent = first + draw() % (last - first + 1);
+    value = floatOf((draw() & 1) << 31 | exponent << 23 | (draw() & 0x7fffff));
+    if (draw() % 8 == 0)
+      value = 0;
+    else if (!others.empty() && draw() % 16 == 0)
+      value = others[draw() % others.size()];
+  }
+  return values;
+}
+
+TEST_P(Statistics, ExponentsOfAnyRange) {
+  const std::vector<float> notFinite{infinity, -infinity, NAN}, subnormal{0x1p-149F, -0x1.8p-130F};
+  for (auto [first, last] : {std::pair(1u, 254u), std::pair(120u, 127u), std::pair(100u, 130u),
+                             std::pair(247u, 254u), std::pair(254u, 254u), std::pair(1u, 9u)})
+    for (const std::vector<float> &others : {std::vector<float>(), notFinite, subnormal})
+      for (size_t count : {size_t(1), size_t(7), size_t(32), size_t(33), size_t(97),
+                           statisticsBlock, 3 * statisticsBlock + 65, 40 * statisticsBlock}) {
+        const std::vector<float> values = numbersOf(count, first, last, others);
+        std::vector<uint64_t> exponents(MPC_RT_EXPONENT_COUNT);
+        uint64_t zero = 0, broken = 0, tiny = 0;
+        for (float value : values) {
+          zero += value == 0;
+          broken += !std::isfinite(value);
+          tiny += std::fpclassify(value) == FP_SUBNORMAL;
+          if (value != 0 && std::isfinite(value))
+            ++exponents[static_cast<size_t>(std::ilogb(value) - MPC_RT_FIRST_EXPONENT)];
+        }
+        TraceRecord record(GetParam());
+        record.setMode(MPC_RT_TRACE_STATISTICS);
+        const auto trace = describe(0, MPC_RT_FLOAT32, static_cast<int64_t>(count), 0);
+        ASSERT_EQ(record.report(trace, callOf(values.data())), MPC_RT_OK);
+        const mpc_rt_traced_value_t value = record.value(0);
+        EXPECT_EQ(value.zero, zero) << first << " " << count;
+        EXPECT_EQ(value.infinite + value.nan, broken) << first << " " << count;
+        EXPECT_EQ(value.subnormal, tiny) << first << " " << count;
+        for (size_t i = 0; i < exponents.size(); ++i)
+          EXPECT_EQ(value.exponents[i], exponents[i])
+              << first << " " << last << " " << count << " " << i;
+      }
+}
+
+TEST_P(Statistics, BFloat16AsItLies) {
+  const std::vector<float> notFinite{infinity, -infinity, NAN, 0x1.fep127F},
+      subnormal{0x1p-133F, -0x1.8p-130F};
+  for (auto [first, last] : {std::pair(1u, 254u), std::pair(100u, 130u), std::pair(127u, 130u),
+                             std::pair(1u, 20u), std::pair(240u, 254u)})
+    for (const std::vector<float> &others : {std::vector<float>(), notFinite, subnormal})
+      for (size_t count : {size_t(1), size_t(31), size_t(64), size_t(65), statisticsBlock,
+                           3 * statisticsBlock + 33}) {
+        std::vector<uint16_t> narrow(count);
+        std::vector<float> wide = numbersOf(count, first, last, others);
+        for (size_t i = 0; i < count; ++i) {
+          narrow[i] = static_cast<uint16_t>(bitsOf(wide[i]) >> 16);
+          wide[i] = floatOf(uint32_t{narrow[i]} << 16);
+        }
+        TraceRecord record(GetParam()), reference(GetParam());
+        record.setMode(MPC_RT_TRACE_STATISTICS);
+        reference.setMode(MPC_RT_TRACE_STATISTICS | MPC_RT_TRACE_KEEP); // widened first
+        const auto trace = describe(0, MPC_RT_BFLOAT16, static_cast<int64_t>(count), 0);
+        ASSERT_EQ(record.report(trace, callOf(narrow.data())), MPC_RT_OK);
+        ASSERT_EQ(reference.report(trace, callOf(narrow.data())), MPC_RT_OK);
+        const mpc_rt_traced_value_t value = record.value(0), expected = reference.value(0);
+        for (auto counted : {&mpc_rt_traced_value_t::count, &mpc_rt_traced_value_t::zero,
+                             &mpc_rt_traced_value_t::subnormal, &mpc_rt_traced_value_t::infinite,
+                             &mpc_rt_traced_value_t::nan, &mpc_rt_traced_value_t::saturated})
+          EXPECT_EQ(value.*counted, expected.*counted) << first << " " << last << " " << count;
+        EXPECT_EQ(value.min_magnitude, expected.min_magnitude);
+        EXPECT_EQ(value.max_magnitude, expected.max_magnitude);
+        const double squares = expected.sum_of_squares;
+        EXPECT_NEAR(value.sum_of_squares, squares, 1e-7 * squares);
+        EXPECT_NEAR(value.sum, expected.sum,
+                    1e-7 * std::sqrt(squares * static_cast<double>(count)));
+        for (size_t i = 0; i < MPC_RT_EXPONENT_COUNT; ++i)
+          EXPECT_EQ(value.exponents[i], expected.exponents[i]) << first << " " << count << " " << i;
+      }
+}
+
 TEST_P(Statistics, SumsOfLongValues) {
   constexpr size_t count = 3 * statisticsBlock + 5;
   std::vector<uint16_t> values(count);
