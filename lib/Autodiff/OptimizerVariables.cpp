@@ -25,9 +25,9 @@ struct Declarations {
                                        /*regularizer=*/RegularizerAttr(),
                                        /*constraint=*/ConstraintAttr(),
                                        /*autocast=*/builder.getBoolAttr(false),
-                                       /*shadow_of=*/FlatSymbolRefAttr());
-    if (!isListed)
-      variable->setAttr(MpcDialect::kUnlistedAttr, builder.getUnitAttr());
+                                       /*shadow_of=*/FlatSymbolRefAttr(),
+                                       /*own_type=*/TypeAttr());
+    variable.setUnlistedWhenScaled(!isListed);
     return FlatSymbolRefAttr::get(symbol);
   }
 
@@ -46,9 +46,7 @@ struct Declarations {
 };
 } // namespace
 
-bool mpc::isOverwritten(VariableOp variable) {
-  return variable->hasAttr(MpcDialect::kOverwriteAttr);
-}
+bool mpc::isOverwritten(VariableOp variable) { return variable.getOverwriteWithGradient(); }
 
 OptimizerState mpc::declareOptimizerVariables(ModuleOp module, OptimizerOp optimizer,
                                               ArrayRef<VariableOp> trainable) {

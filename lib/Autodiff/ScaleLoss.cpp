@@ -68,7 +68,7 @@ Value Scaling::variable(FlatSymbolRefAttr symbol) {
 static bool isOverwritten(VariableGradientOp marker) {
   auto variable =
       SymbolTable::lookupNearestSymbolFrom<VariableOp>(marker, marker.getVariableAttr());
-  return variable && variable->hasAttr(MpcDialect::kOverwriteAttr);
+  return variable && variable.getOverwriteWithGradient();
 }
 
 /// Users of the marker see its gradient divided by the scale in float32 (float64); a 16-bit
@@ -272,7 +272,7 @@ static void declareScalerVariables(ModuleOp module, LossScaleOp declaration) {
                        TypeAttr::get(RankedTensorType::get({}, element)),
                        VariableRoleAttr::get(context, VariableRole::Optimizer), StringAttr(),
                        initializer, RegularizerAttr(), ConstraintAttr(), builder.getBoolAttr(false),
-                       FlatSymbolRefAttr());
+                       FlatSymbolRefAttr(), /*own_type=*/TypeAttr());
   };
   declare("iteration", builder.getI64Type(), 0);
   declare("learning_rate", builder.getF32Type(), 0);

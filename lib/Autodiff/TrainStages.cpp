@@ -246,7 +246,7 @@ LogicalResult mpc::buildTrainStages(ModuleOp module, const TrainStepParts &step)
   // Callers' loops divide what crosses the cut by the loss scale; new values of variables (float8)
   // are no gradients.
   for (VariableOp variable : module.getOps<VariableOp>())
-    if (variable->hasAttr(MpcDialect::kOverwriteAttr))
+    if (variable.getOverwriteWithGradient())
       return success();
   return StepSplitter(module, step).run();
 }

@@ -117,8 +117,7 @@ ExitCode mpc::chooseShards(Compilation &compilation) {
     map = std::move(*read);
   }
   for (VariableOp variable : module.getOps<VariableOp>()) {
-    if (variable.getRole() != VariableRole::Trainable ||
-        variable->hasAttr(MpcDialect::kOverwriteAttr))
+    if (variable.getRole() != VariableRole::Trainable || variable.getOverwriteWithGradient())
       continue;
     auto type = cast<RankedTensorType>(variable.getType());
     llvm::Expected<bool> isSharded =

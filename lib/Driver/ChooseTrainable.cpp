@@ -75,8 +75,7 @@ ExitCode mpc::chooseTrainable(ModuleOp module, const CompileOptions &options,
   for (VariableOp variable : module.getOps<VariableOp>()) {
     const StringRef path = variable.getSymName();
     // The gradient of a float8 scale is its new value: no optimizer has a part in it.
-    if (!mayTrain(variable) || fixed.contains(path) ||
-        variable->hasAttr(MpcDialect::kOverwriteAttr))
+    if (!mayTrain(variable) || fixed.contains(path) || variable.getOverwriteWithGradient())
       continue;
     paths.push_back(path);
     const std::optional<bool> isWanted = wanted.matches(path, diagnostics),

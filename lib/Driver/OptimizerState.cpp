@@ -55,9 +55,7 @@ bool mpc::holdsState(ArrayRef<keras::StoredTensor> stored) {
   });
 }
 
-bool mpc::isListedWhenScaled(VariableOp variable) {
-  return !variable->hasAttr(MpcDialect::kUnlistedAttr);
-}
+bool mpc::isListedWhenScaled(VariableOp variable) { return !variable.getUnlistedWhenScaled(); }
 
 std::string mpc::addOptimizerState(ModuleOp module, OptimizerFamily family,
                                    const std::vector<std::string> &names,

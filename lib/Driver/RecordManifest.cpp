@@ -33,7 +33,7 @@ void Compilation::recordManifest() {
                           : RankedTensorType())
       row.push_back(
           builder.getNamedAttr("output", builder.getDenseI64ArrayAttr(output.getShape())));
-    if (auto policy = layer->getAttrOfType<StringAttr>(MpcDialect::kQuantizedPolicyAttr))
+    if (StringAttr policy = layer.getQuantizedPolicyAttr())
       row.push_back(builder.getNamedAttr("policy", policy));
     layers.push_back(builder.getDictionaryAttr(row));
   });

@@ -206,7 +206,7 @@ llvm::StringRef DTypePolicy::getClassName() const {
   llvm_unreachable("unknown policy class");
 }
 
-llvm::StringRef DTypePolicy::getQuantizationModeName() const {
+llvm::StringRef mpc::nameOf(QuantizationMode mode) {
   switch (mode) {
   case QuantizationMode::None:
     return "";

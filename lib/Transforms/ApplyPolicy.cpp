@@ -178,7 +178,7 @@ private:
       return layer.emitError() << "layer \"" << layer.getPath() << "\": policy \""
                                << decided.getName() << "\" ";
     };
-    auto form = layer->getAttrOfType<StringAttr>(MpcDialect::kQuantizationAttr);
+    StringAttr form = layer.getQuantizationAttr();
     if (decided.isQuantized() && !form)
       return error() << "quantizes its variables, which the import of a Keras model does and this "
                         "IR is behind; compile the model file with this policy";
@@ -195,8 +195,8 @@ private:
       return error() << "computes in " << decided.getComputeDType()
                      << ", a dtype that mpc does not compile; expected a floating policy such as "
                         "\"mixed_bfloat16\"";
-    if (auto refusals = layer->getAttrOfType<DictionaryAttr>(MpcDialect::kRefusesAttr))
-      if (auto reason = refusals.getAs<StringAttr>(spell(compute)))
+    if (std::optional<DictionaryAttr> refusals = layer.getRefuses())
+      if (auto reason = refusals->getAs<StringAttr>(spell(compute)))
         return error() << "computes in " << decided.getComputeDType() << ", " << reason.getValue();
     if (!isa<FloatType>(compute) && computesOnFloats(layer))
       return error() << "computes in " << decided.getComputeDType() << ", but a " << layer.getKind()
@@ -206,11 +206,11 @@ private:
     layer.setPrecisionAttr(PrecisionAttr::get(&getContext(), compute, variable, accumulate,
                                               StringAttr::get(&getContext(), rule)));
     layer.removePolicyAttr();
-    layer->removeAttr(MpcDialect::kQuantizationAttr);
-    layer->removeAttr(MpcDialect::kRefusesAttr);
+    layer.removeQuantizationAttr();
+    layer.removeQuantizedFormsAttr();
+    layer.removeRefusesAttr();
     if (isImported)
-      layer->setAttr(MpcDialect::kQuantizedPolicyAttr,
-                     StringAttr::get(&getContext(), decided.getName()));
+      layer.setQuantizedPolicy(decided.getName());
     remarkDecision(layer, decided, rule);
     if (decided.isQuantized())
       remarkQuantization(layer, decided, isImported);

@@ -237,12 +237,11 @@ void Caster::rebuildCastLike(CastLikeOp op, Type weak, Location loc, StringAttr 
 
 /// The variable that takes this result of a layer, or null: the importer names it on the layer.
 static VariableOp updatedBy(OpResult result) {
-  auto symbols = result.getOwner()->getAttrOfType<ArrayAttr>(MpcDialect::kUpdatesAttr);
-  if (!isa<LayerOp>(result.getOwner()) || !symbols || symbols.size() <= result.getResultNumber())
+  auto layer = dyn_cast<LayerOp>(result.getOwner());
+  if (!layer || !layer.getUpdates())
     return {};
-  auto symbol = dyn_cast<FlatSymbolRefAttr>(symbols[result.getResultNumber()]);
-  return symbol ? SymbolTable::lookupNearestSymbolFrom<VariableOp>(result.getOwner(), symbol)
-                : VariableOp();
+  auto symbol = dyn_cast<FlatSymbolRefAttr>((*layer.getUpdates())[result.getResultNumber()]);
+  return symbol ? SymbolTable::lookupNearestSymbolFrom<VariableOp>(layer, symbol) : VariableOp();
 }
 
 /// Whether @loss alone takes the result, in float32: a term of the loss, or what a metric averages.
@@ -424,8 +423,8 @@ LogicalResult InsertCastsPass::storeVariables() {
     if (!isa<FloatType>(type.getElementType()))
       continue;
     // A variable that a layer stores in a dtype of its own choice follows no policy.
-    if (auto own = variable->getAttrOfType<TypeAttr>(MpcDialect::kOwnTypeAttr)) {
-      variable.setType(type.clone(own.getValue()));
+    if (std::optional<Type> own = variable.getOwnType()) {
+      variable.setType(type.clone(*own));
       continue;
     }
     // The path of the layer that owns it; the layer that reads it where that one has no op.

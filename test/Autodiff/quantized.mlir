@@ -5,10 +5,10 @@
 mpc.variable @"q/kernel" : tensor<4x3xi8> role non_trainable
 mpc.variable @"q/kernel_scale" : tensor<3xf32> role non_trainable
 mpc.variable @"q/bias" : tensor<3xf32> role trainable
-mpc.variable @"f/scale" : tensor<f32> role trainable {"mpc.overwrite_with_gradient", autocast = false}
-mpc.variable @"f/history" : tensor<6xf32> role trainable {"mpc.overwrite_with_gradient", autocast = false}
-mpc.variable @"f/gradient_scale" : tensor<f32> role trainable {"mpc.overwrite_with_gradient", autocast = false}
-mpc.variable @"f/gradient_history" : tensor<6xf32> role trainable {"mpc.overwrite_with_gradient", autocast = false}
+mpc.variable @"f/scale" : tensor<f32> role trainable {autocast = false, overwrite_with_gradient}
+mpc.variable @"f/history" : tensor<6xf32> role trainable {autocast = false, overwrite_with_gradient}
+mpc.variable @"f/gradient_scale" : tensor<f32> role trainable {autocast = false, overwrite_with_gradient}
+mpc.variable @"f/gradient_history" : tensor<6xf32> role trainable {autocast = false, overwrite_with_gradient}
 mpc.variable @"f/kernel" : tensor<4x4xf32> role trainable
 mpc.optimizer "sgd" rule(#mpc.sgd<momentum = 0.0 : f64, nesterov = false>) {learning_rate = 0.1 : f64}
 mpc.loss_scale initial(256.0) {growth_steps = 3 : i64}

@@ -26,7 +26,7 @@ func.func @forward(%x: tensor<?x4x3xf16> {mpc.input = "x"}, %k: tensor<3x8xf32> 
   %b16 = mpc.cast %b : tensor<2x8xf32> to tensor<2x8xf16>
   %row = mpc.slice %b16 {axis = 0 : i64, offset = 1 : i64, size = 1 : i64} : tensor<2x8xf16> -> tensor<1x8xf16>
   %bias = mpc.reshape %row : tensor<1x8xf16> -> tensor<8xf16>
-  %p = mpc.contract %x, %k16 contracting [2] x [0] {mpc.every_step} : (tensor<?x4x3xf16>, tensor<3x8xf16>) -> tensor<?x4x8xf16>
+  %p = mpc.contract %x, %k16 contracting [2] x [0] {every_step} : (tensor<?x4x3xf16>, tensor<3x8xf16>) -> tensor<?x4x8xf16>
   %first = mpc.slice %p {axis = 1 : i64, offset = 0 : i64, size = 1 : i64} : tensor<?x4x8xf16> -> tensor<?x1x8xf16>
   %init = mpc.reshape %first : tensor<?x1x8xf16> -> tensor<?x8xf16>
   %last = mpc.scan inits(%init) scanned(%p) captures(%u16, %bias, %h) {steps = 4 : i64}

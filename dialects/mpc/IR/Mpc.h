@@ -93,10 +93,6 @@ template <typename Op> struct ExactOfConstants : mlir::OpTrait::TraitBase<Op, Ex
 /// Trait of ops whose results have elements of their operands, and zeros.
 template <typename Op> struct MovesElements : mlir::OpTrait::TraitBase<Op, MovesElements> {};
 
-/// Trait of ops that MpcDialect::kEveryStepAttr may mark: their vector-Jacobian products ask for
-/// it.
-template <typename Op> struct KnowsEveryStep : mlir::OpTrait::TraitBase<Op, KnowsEveryStep> {};
-
 /// Element type of a shaped value.
 inline mlir::Type elementTypeOf(mlir::Value value) {
   return mlir::getElementTypeOrSelf(value.getType());

@@ -50,27 +50,9 @@ def Mpc_Dialect : Dialect {
     /// Result: the mask (i1) of output i, named "mask<i>": losses and metrics leave out where it is
     /// false. No output of the library.
     static constexpr ::llvm::StringLiteral kMaskAttr = "mpc.mask";
-    /// Layer: the quantization mode that its body was imported with ("int8").
-    static constexpr ::llvm::StringLiteral kQuantizationAttr = "mpc.quantization";
-    /// Layer: element types that it does not compute in, each with what to say to a policy that asks
-    /// for it (dictionary of strings, {bf16 = "which …"}).
-    static constexpr ::llvm::StringLiteral kRefusesAttr = "mpc.refuses";
-    /// Layer with a precision: the quantized policy that its body was imported for ("int8_from_…").
-    static constexpr ::llvm::StringLiteral kQuantizedPolicyAttr = "mpc.quantized_policy";
-    /// Variable: what arrives as its gradient is its new value, which the training step stores
-    /// (Keras's overwrite_with_gradient).
-    static constexpr ::llvm::StringLiteral kOverwriteAttr = "mpc.overwrite_with_gradient";
-    /// Optimizer variable: Keras lists it where the optimizer stands alone; inside of a
-    /// LossScaleOptimizer neither its files nor its lists have it.
-    static constexpr ::llvm::StringLiteral kUnlistedAttr = "mpc.unlisted_when_scaled";
-    /// Unit attribute of contractions, sums and products that stand for an op in each step of a
-    /// loop: what the steps share has a cotangent that is not rounded to 16 bits.
-    static constexpr ::llvm::StringLiteral kEveryStepAttr = "mpc.every_step";
     /// Functions that become entries of the compiled library: the role that their name says
     /// (#mpc.entry_role), else a unit.
     static constexpr ::llvm::StringLiteral kEntryAttr = "mpc.entry";
-    /// Variable: the element type that a layer stores it in by its own choice, whatever the policy.
-    static constexpr ::llvm::StringLiteral kOwnTypeAttr = "mpc.own_type";
     /// Module: Keras's names of the outputs (array of strings), by which losses and metrics are
     /// given; a unit where the model returns a dictionary of them; where containers lie inside each
     /// other, that structure as JSON.
@@ -147,11 +129,6 @@ def Mpc_ExactOfConstants : NativeOpTrait<"ExactOfConstants"> {
 /// Ops whose results have elements of their operands, and zeros: no arithmetic, nothing that could
 /// overflow.
 def Mpc_MovesElements : NativeOpTrait<"MovesElements"> {
-  let cppNamespace = "::mpc";
-}
-
-/// Ops that `mpc.every_step` may mark, since their vector-Jacobian products ask for it.
-def Mpc_KnowsEveryStep : NativeOpTrait<"KnowsEveryStep"> {
   let cppNamespace = "::mpc";
 }
 

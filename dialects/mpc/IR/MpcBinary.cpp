@@ -29,8 +29,9 @@ Value mpc::sumToType(OpBuilder &builder, Location loc, Value cotangent, RankedTe
 /// all steps share is a sum which is not rounded.
 static RankedTensorType cotangentType(Operation *op, Value operand) {
   auto type = tensorTypeOf(operand);
-  const bool isShared = op->hasAttr(MpcDialect::kEveryStepAttr) &&
-                        type.getShape() != tensorTypeOf(op->getResult(0)).getShape();
+  auto step = dyn_cast<EveryStepOpInterface>(op);
+  const bool isShared =
+      step && step.getEveryStep() && type.getShape() != tensorTypeOf(op->getResult(0)).getShape();
   return isShared ? type.clone(widerOf32(type.getElementType())) : type;
 }
 

@@ -274,7 +274,7 @@ LogicalResult ContractOp::buildVjp(OpBuilder &builder, ValueRange cotangents, Ar
     operandCotangents[0] = contractCotangent(builder, loc, dy, getRhs(), lhsType, dyLeft, dyRight,
                                              rhsFree, getLhsBatch(), getRhsBatch(), lhsFree,
                                              getLhsContracting(), getRhsContracting());
-  if ((*this)->hasAttr(MpcDialect::kEveryStepAttr))
+  if (getEveryStep())
     rhsType = rhsType.clone(widerOf32(rhsType.getElementType()));
   if (wanted[1])
     operandCotangents[1] = contractCotangent(builder, loc, dy, getLhs(), rhsType, dyRight, dyLeft,

@@ -99,9 +99,15 @@ class Mpc_ArithmeticOp<string mnemonic, string what, list<Trait> traits = []>
   let results = (outs Mpc_Tensor:$result);
 }
 
-def Mpc_AddOp : Mpc_ArithmeticOp<"add", "a + b", [Commutative, Mpc_KnowsEveryStep]>;
+/// Sums and products may stand for one in each step of a loop.
+class Mpc_EveryStepArithmeticOp<string mnemonic, string what>
+    : Mpc_ArithmeticOp<mnemonic, what, [Commutative, Mpc_EveryStepOpInterface]> {
+  let arguments = (ins Mpc_Tensor:$lhs, Mpc_Tensor:$rhs, UnitAttr:$every_step);
+}
+
+def Mpc_AddOp : Mpc_EveryStepArithmeticOp<"add", "a + b">;
 def Mpc_SubtractOp : Mpc_ArithmeticOp<"subtract", "a - b">;
-def Mpc_MultiplyOp : Mpc_ArithmeticOp<"multiply", "a * b", [Commutative, Mpc_KnowsEveryStep]>;
+def Mpc_MultiplyOp : Mpc_EveryStepArithmeticOp<"multiply", "a * b">;
 def Mpc_DivideOp : Mpc_BinaryOp<"divide", "a / b">;
 def Mpc_DivideNoNanOp : Mpc_BinaryOp<"divide_no_nan", "a / b, and 0 where b is 0">;
 def Mpc_MaximumOp : Mpc_ArithmeticOp<"maximum", "larger of both; NaN if either is; ties split the cotangent to lhs">;

@@ -65,6 +65,17 @@ def Mpc_EpilogueOpInterface : OpInterface<"EpilogueOpInterface"> {
   ];
 }
 
+def Mpc_EveryStepOpInterface : OpInterface<"EveryStepOpInterface"> {
+  let description = [{
+    Ops that may stand for an op in each step of a loop (`every_step`). What the steps share then has
+    a cotangent that is not rounded to 16 bits, which their vector-Jacobian products see to.
+  }];
+  let cppNamespace = "::mpc";
+  let methods = [
+    InterfaceMethod<"Whether it stands for an op in each step.", "bool", "getEveryStep">,
+    InterfaceMethod<"Says whether it does.", "void", "setEveryStep", (ins "bool":$value)>];
+}
+
 def Mpc_RuntimeCallOpInterface : OpInterface<"RuntimeCallOpInterface"> {
   let cppNamespace = "::mpc";
   let description = [{Ops that a call of libmpcrt computes, not generated code. Asked by --explain.}];

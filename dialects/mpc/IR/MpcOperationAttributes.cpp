@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The dialect's attributes of operations that are no operands of these: on which each may stand,
-// and what it holds. Passes then read them without a check of their own.
+// The dialect's attributes of functions and modules: on which each may stand, and what it holds.
+// Passes then read them without a check of their own. What an op of the dialect says is a property
+// of that op.
 #include "dialects/mpc/IR/EntryNames.h"
 
 using namespace mlir;
@@ -27,23 +28,9 @@ static bool isPhase(Attribute value) {
   auto name = dyn_cast<StringAttr>(value);
   return name && symbolizePhase(name.getValue());
 }
-static bool isFloatType(Attribute value) {
-  auto type = dyn_cast<TypeAttr>(value);
-  return type && isa<Float16Type, BFloat16Type, Float32Type, Float64Type>(type.getValue());
-}
 static bool isWideInteger(Attribute value) {
   auto number = dyn_cast<IntegerAttr>(value);
   return number && number.getType().isInteger(64);
-}
-static bool isDictionaryOfTexts(Attribute value) {
-  auto dictionary = dyn_cast<DictionaryAttr>(value);
-  return dictionary && llvm::all_of(dictionary, [](NamedAttribute entry) {
-           return isa<StringAttr>(entry.getValue());
-         });
-}
-static bool isArrayOfSymbols(Attribute value) {
-  auto array = dyn_cast<ArrayAttr>(value);
-  return array && llvm::all_of(array, llvm::IsaPred<FlatSymbolRefAttr, UnitAttr>);
 }
 template <typename Element> static bool isArrayOf(Attribute value) {
   auto array = dyn_cast<ArrayAttr>(value);
@@ -52,32 +39,9 @@ template <typename Element> static bool isArrayOf(Attribute value) {
 
 static ArrayRef<AttributeRule> attributeRules() {
   using Mpc = MpcDialect;
-  constexpr auto isLayer = [](Operation *op) { return isa<LayerOp>(op); };
-  constexpr auto isDecidedLayer = [](Operation *op) {
-    auto layer = dyn_cast<LayerOp>(op);
-    return layer && layer.getPrecision();
-  };
-  constexpr auto isVariable = [](Operation *op) { return isa<VariableOp>(op); };
-  constexpr auto isOptimizerVariable = [](Operation *op) {
-    auto variable = dyn_cast<VariableOp>(op);
-    return variable && variable.getRole() == VariableRole::Optimizer;
-  };
-  constexpr auto knowsEveryStep = [](Operation *op) { return op->hasTrait<KnowsEveryStep>(); };
   static const AttributeRule rules[] = {
       {Mpc::kEntryAttr, isDefinition, isUnitOrRole,
        "a unit or an #mpc.entry_role, on a function with a body"},
-      {Mpc::kEveryStepAttr, knowsEveryStep, isUnit,
-       "a unit, on mpc.add, mpc.contract or mpc.multiply"},
-      {Mpc::kRefusesAttr, isLayer, isDictionaryOfTexts, "a dictionary of strings, on mpc.layer"},
-      {Mpc::kQuantizationAttr, isLayer, isText, "a string, on mpc.layer"},
-      {Mpc::kQuantizedPolicyAttr, isDecidedLayer, isText,
-       "a string, on mpc.layer with a precision"},
-      {Mpc::kUpdatesAttr, isLayer, isArrayOfSymbols,
-       "an array with a symbol or a unit for each result, on mpc.layer"},
-      {Mpc::kOverwriteAttr, isVariable, isUnit, "a unit, on mpc.variable"},
-      {Mpc::kUnlistedAttr, isOptimizerVariable, isUnit,
-       "a unit, on mpc.variable of the role optimizer"},
-      {Mpc::kOwnTypeAttr, isVariable, isFloatType, "a floating type, on mpc.variable"},
       {Mpc::kOutputNamesAttr, isOutermostModule, isArrayOf<StringAttr>,
        "an array of strings, on the module"},
       {Mpc::kOutputDictionaryAttr, isOutermostModule, isUnit, "a unit, on the module"},
@@ -114,5 +78,10 @@ LogicalResult MpcDialect::verifyOperationAttribute(Operation *op, NamedAttribute
                                                  : success();
       return op->emitOpError() << rule.name << " must be " << rule.expectation;
     }
-  return op->emitOpError() << "unknown attribute " << attribute.getName();
+  InFlightDiagnostic error = op->emitOpError() << "unknown attribute " << attribute.getName();
+  const StringRef property = attribute.getName().strref().split('.').second;
+  if (auto name = op->getRegisteredInfo();
+      name && llvm::is_contained(name->getAttributeNames(), property))
+    error << "; " << op->getName() << " has it as " << property;
+  return error;
 }

@@ -369,7 +369,7 @@ LogicalResult ScanDerivative::addHoisted(const Hoisted &sum, ScanOp scan,
     ++dimension;
   auto product =
       ContractOp::create(builder, loc, other, capture, contracting, contract.getRhsContracting());
-  product->setAttr(MpcDialect::kEveryStepAttr, builder.getUnitAttr());
+  product.setEveryStep(true);
   SmallVector<Value> partial(product->getNumOperands());
   LogicalResult built = product.buildVjp(builder, cotangent, {false, true, false}, partial);
   product.erase();

@@ -13,7 +13,7 @@ void VariableOp::build(OpBuilder &builder, OperationState &state, StringRef name
         VariableRoleAttr::get(builder.getContext(), role), /*layer=*/StringAttr(), initializer,
         /*regularizer=*/RegularizerAttr(), /*constraint=*/ConstraintAttr(),
         /*autocast=*/builder.getBoolAttr(true),
-        /*shadow_of=*/FlatSymbolRefAttr());
+        /*shadow_of=*/FlatSymbolRefAttr(), /*own_type=*/TypeAttr());
 }
 
 LogicalResult VariableOp::verify() {
@@ -38,6 +38,8 @@ LogicalResult VariableOp::verify() {
   }
   if ((getRole() == VariableRole::Shadow) != getShadowOf().has_value())
     return emitOpError() << "role shadow and shadow_of belong together";
+  if (getUnlistedWhenScaled() && getRole() != VariableRole::Optimizer)
+    return emitOpError() << "unlisted_when_scaled is for variables of the role optimizer";
   return success();
 }
 
@@ -132,5 +134,10 @@ LogicalResult LayerOp::verify() {
   auto yield = cast<YieldOp>(body.getTerminator());
   if (yield.getValues().getTypes() != getResultTypes())
     return emitOpError() << "yields other types than its results have";
+  if (getUpdates() && getUpdates()->size() != getNumResults())
+    return emitOpError() << "updates has " << getUpdates()->size() << " entries for "
+                         << getNumResults() << " results";
+  if (getQuantizedPolicy() && !getPrecision())
+    return emitOpError() << "quantized_policy is for layers with a precision";
   return success();
 }

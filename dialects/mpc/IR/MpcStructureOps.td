@@ -9,6 +9,13 @@ include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "dialects/mpc/IR/MpcAttributes.td"
 
+/// For each result of a layer the variable whose new value it is, or a unit.
+def Mpc_UpdatesAttr : TypedArrayAttrBase<AnyAttrOf<[FlatSymbolRefAttr, UnitAttr]>, "array of symbols and units">;
+/// Element types, each with what to say to a policy that asks for it: {bf16 = "which …"}.
+def Mpc_RefusesAttr : ConfinedAttr<DictionaryAttr, [AttrConstraint<
+    CPred<"::llvm::all_of(::llvm::cast<::mlir::DictionaryAttr>($_self), [](::mlir::NamedAttribute entry) {"
+          " return ::llvm::isa<::mlir::StringAttr>(entry.getValue()); })">, "of strings">]>;
+
 def Mpc_VariableOp : Mpc_Op<"variable", [Symbol, HasParent<"::mlir::ModuleOp">]> {
   let summary = "declares a variable of the model's state";
   let description = [{
@@ -18,6 +25,11 @@ def Mpc_VariableOp : Mpc_Op<"variable", [Symbol, HasParent<"::mlir::ModuleOp">]>
     says what optimizers may update: role trainable. `constraint` projects what they wrote. `layer` is the path that a policy map is asked
     with. `shadow_of` is set on low-precision copies. `sharded`: on several ranks each updates a part of it. `in_parts`: entries
     touch the part of it alone that a rank owns (mpc-shard-updates).
+
+    `own_type` is the element type that a layer stores it in by its own choice, whatever the policy.
+    `overwrite_with_gradient` (as in Keras): what arrives as its gradient is its new value, which the
+    training step stores. `unlisted_when_scaled`, of optimizer variables: Keras lists it where the
+    optimizer stands alone; inside of a LossScaleOptimizer neither its files nor its lists have it.
 
     Example:
     ```mlir
@@ -30,7 +42,9 @@ def Mpc_VariableOp : Mpc_Op<"variable", [Symbol, HasParent<"::mlir::ModuleOp">]>
                        OptionalAttr<Mpc_RegularizerAttr>:$regularizer,
                        OptionalAttr<Mpc_ConstraintAttr>:$constraint,
                        DefaultValuedAttr<BoolAttr, "true">:$autocast,
-                       OptionalAttr<FlatSymbolRefAttr>:$shadow_of, UnitAttr:$sharded, UnitAttr:$in_parts);
+                       OptionalAttr<FlatSymbolRefAttr>:$shadow_of,
+                       OptionalAttr<TypeAttrOf<Mpc_Float>>:$own_type, UnitAttr:$overwrite_with_gradient,
+                       UnitAttr:$unlisted_when_scaled, UnitAttr:$sharded, UnitAttr:$in_parts);
   let builders = [
     // Autocasts, has neither regulariser nor constraint and, without an initializer, starts as zeros.
     OpBuilder<(ins "::llvm::StringRef":$name, "::mlir::RankedTensorType":$type, "::mpc::VariableRole":$role,
@@ -53,7 +67,12 @@ def Mpc_LayerOp : Mpc_Op<"layer", [IsolatedFromAbove, AttrSizedOperandSegments,
 
     `autocast = false`: floating inputs are not cast (`Layer.autocast`). `casts_integers`: integer
     inputs too become the compute dtype (TFDataLayer, Rescaling). A shared layer gives several
-    mpc.layer ops of one path.
+    mpc.layer ops of one path. `updates` names the variable whose new value a result is.
+
+    The importer says what a policy may ask for: `refuses` has the element types that the layer does
+    not compute in, `quantized_forms` the modes that Keras could quantize it in without data,
+    `quantization` the mode that its body was imported with ("int8"; "none" where it could have been).
+    mpc-apply-policy keeps of them the `quantized_policy` of the body ("int8_from_…").
 
     Example:
     ```mlir
@@ -68,9 +87,20 @@ def Mpc_LayerOp : Mpc_Op<"layer", [IsolatedFromAbove, AttrSizedOperandSegments,
   let arguments = (ins StrAttr:$path, StrAttr:$kind, Variadic<Mpc_Tensor>:$inputs,
                        Variadic<Mpc_Tensor>:$variables, OptionalAttr<StrAttr>:$policy,
                        OptionalAttr<Mpc_PrecisionAttr>:$precision,
-                       DefaultValuedAttr<BoolAttr, "true">:$autocast, UnitAttr:$casts_integers);
+                       DefaultValuedAttr<BoolAttr, "true">:$autocast, UnitAttr:$casts_integers,
+                       OptionalAttr<Mpc_UpdatesAttr>:$updates, OptionalAttr<Mpc_RefusesAttr>:$refuses,
+                       OptionalAttr<StrArrayAttr>:$quantized_forms, OptionalAttr<StrAttr>:$quantization, OptionalAttr<StrAttr>:$quantized_policy);
   let results = (outs Variadic<Mpc_Tensor>:$results);
   let regions = (region SizedRegion<1>:$body);
+  let builders = [
+    // Importers and passes set the rest once they know it.
+    OpBuilder<(ins "::mlir::TypeRange":$results, "::llvm::StringRef":$path, "::llvm::StringRef":$kind,
+                   "::mlir::ValueRange":$inputs, "::mlir::ValueRange":$variables, "::mlir::StringAttr":$policy,
+                   "::mpc::PrecisionAttr":$precision, "bool":$autocast, "bool":$casts_integers), [{
+      build($_builder, $_state, results, path, kind, inputs, variables, policy, precision, autocast,
+            casts_integers, /*updates=*/nullptr, /*refuses=*/nullptr, /*quantized_forms=*/nullptr,
+            /*quantization=*/nullptr, /*quantized_policy=*/nullptr);
+    }]>];
   let assemblyFormat = [{
     $path `kind` $kind `inputs` `(` $inputs `)` (`variables` `(` $variables^ `)`)? attr-dict
     `:` functional-type(operands, results) $body

@@ -45,7 +45,7 @@ def Mpc_ConstantOp : Mpc_Op<"constant", [Pure, ConstantLike, InferTypeOpAdaptor,
   ];
 }
 
-def Mpc_ContractOp : Mpc_Op<"contract", [Pure, Mpc_KnowsEveryStep, Mpc_SumsSamples, DeclareOpInterfaceMethods<Mpc_EpilogueOpInterface>, Mpc_RuntimeCallOpInterface, Mpc_PreciseOverride, Mpc_Differentiable, Mpc_Referenced]> {
+def Mpc_ContractOp : Mpc_Op<"contract", [Pure, Mpc_EveryStepOpInterface, Mpc_SumsSamples, DeclareOpInterfaceMethods<Mpc_EpilogueOpInterface>, Mpc_RuntimeCallOpInterface, Mpc_PreciseOverride, Mpc_Differentiable, Mpc_Referenced]> {
   let summary = "sum of products over contracted dimensions (generalised matrix multiplication)";
   let description = [{
     Result dimensions are, in this order, the batch dimensions, the free dimensions of lhs, the free
@@ -65,7 +65,8 @@ def Mpc_ContractOp : Mpc_Op<"contract", [Pure, Mpc_KnowsEveryStep, Mpc_SumsSampl
                        DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$rhs_batch,
                        DenseI64ArrayAttr:$lhs_contracting, DenseI64ArrayAttr:$rhs_contracting,
                        OptionalAttr<TypeAttr>:$accumulate,
-                       DefaultValuedAttr<Mpc_ActivationAttr, "::mpc::Activation::None">:$activation);
+                       DefaultValuedAttr<Mpc_ActivationAttr, "::mpc::Activation::None">:$activation,
+                       UnitAttr:$every_step);
   let results = (outs Mpc_SumTensor:$result);
   let assemblyFormat = [{
     $lhs `,` $rhs (`bias` $bias^)? (`batch` $lhs_batch^ `x` $rhs_batch)?

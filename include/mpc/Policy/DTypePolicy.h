@@ -24,6 +24,9 @@ enum class PolicyClass { Plain, Float, Quantized, QuantizedFloat8, Int4, GPTQ, A
 
 enum class QuantizationMode { None, Int8, Float8, Int4, GPTQ, AWQ };
 
+/// As Keras spells it ("int8"); empty for none.
+llvm::StringRef nameOf(QuantizationMode mode);
+
 /// A Python `int`, of any size: Keras puts no bound on block sizes and history lengths.
 struct PythonInteger {
   /// The normalised decimal spelling, as Python prints it.
@@ -79,7 +82,7 @@ public:
   bool isQuantized() const { return mode != QuantizationMode::None; }
   QuantizationMode getQuantizationMode() const { return mode; }
   /// "int8", … ; empty for a plain policy.
-  llvm::StringRef getQuantizationModeName() const;
+  llvm::StringRef getQuantizationModeName() const { return nameOf(mode); }
   /// The plain policy under a quantized one; empty for a plain policy.
   llvm::StringRef getSourceName() const { return sourceName; }
   /// Entries kept per float8 scale.

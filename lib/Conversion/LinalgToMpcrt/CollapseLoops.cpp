@@ -31,8 +31,8 @@ static linalg::GenericOp collapse(linalg::GenericOp op, ArrayRef<ReassociationIn
 }
 
 linalg::GenericOp mpc::dropUnitLoops(linalg::GenericOp op) {
-  // Sums keep their loops, from which the order of what is added follows.
-  if (op.getNumReductionLoops() != 0 || op.hasIndexSemantics())
+  // Sums keep their loops, from which the order of what is added follows. A scalar has none.
+  if (op.getNumLoops() == 0 || op.getNumReductionLoops() != 0 || op.hasIndexSemantics())
     return op;
   const SmallVector<int64_t> extents = op.getStaticLoopRanges();
   const bool countsOnce = llvm::all_equal(extents) && extents.front() == 1;

@@ -73,14 +73,14 @@ mlir::NamedAttribute ForwardModule::updateOf(llvm::StringRef path) {
 
 void ForwardModule::markUpdate(Value update, llvm::StringRef path) {
   auto result = llvm::cast<mlir::OpResult>(update);
-  mlir::Operation *layer = result.getOwner();
-  if (!llvm::isa<LayerOp>(layer))
+  auto layer = llvm::dyn_cast<LayerOp>(result.getOwner());
+  if (!layer)
     return; // a scan, which the layers inside say it for
   llvm::SmallVector<mlir::Attribute> symbols(layer->getNumResults(), builder.getUnitAttr());
-  if (auto known = layer->getAttrOfType<mlir::ArrayAttr>(MpcDialect::kUpdatesAttr))
-    symbols.assign(known.begin(), known.end());
+  if (std::optional<mlir::ArrayAttr> known = layer.getUpdates())
+    symbols.assign(known->begin(), known->end());
   symbols[result.getResultNumber()] = mlir::FlatSymbolRefAttr::get(builder.getContext(), path);
-  layer->setAttr(MpcDialect::kUpdatesAttr, builder.getArrayAttr(symbols));
+  layer.setUpdatesAttr(builder.getArrayAttr(symbols));
 }
 
 void ForwardModule::finishFunction(llvm::ArrayRef<Variable> variables) {
@@ -105,10 +105,11 @@ void ForwardModule::finishFunction(llvm::ArrayRef<Variable> variables) {
 
 mlir::OwningOpRef<mlir::ModuleOp> ForwardModule::takeModule() {
   if (randomState)
-    VariableOp::create(
-        builder, location, kRandomState, llvm::cast<mlir::RankedTensorType>(randomState.getType()),
-        VariableRole::Random, mlir::StringAttr(), InitializerAttr(), RegularizerAttr(),
-        ConstraintAttr(), /*autocast=*/false, mlir::FlatSymbolRefAttr());
+    VariableOp::create(builder, location, kRandomState,
+                       llvm::cast<mlir::RankedTensorType>(randomState.getType()),
+                       VariableRole::Random, mlir::StringAttr(), InitializerAttr(),
+                       RegularizerAttr(), ConstraintAttr(), /*autocast=*/false,
+                       mlir::FlatSymbolRefAttr(), /*own_type=*/mlir::TypeAttr());
   return std::move(module);
 }
 

@@ -82,8 +82,8 @@ void importForEveryStep(mlir::Block &block, llvm::function_ref<void()> import) {
   import();
   auto next = last ? std::next(last->getIterator()) : block.begin();
   for (mlir::Operation &op : llvm::make_range(next, block.end()))
-    if (op.hasTrait<KnowsEveryStep>())
-      op.setAttr(MpcDialect::kEveryStepAttr, mlir::UnitAttr::get(op.getContext()));
+    if (auto step = llvm::dyn_cast<EveryStepOpInterface>(op))
+      step.setEveryStep(true);
 }
 
 } // namespace mpc

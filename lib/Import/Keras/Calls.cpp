@@ -233,7 +233,9 @@ bool GraphImporter::emitLayer(const LayerConfig &layer, const Node *node, llvm::
   for (const auto &[elementType, reason] : lb.precision().refusals)
     refusals.set(elementType, forward.builder.getStringAttr(reason));
   if (!refusals.empty())
-    op->setAttr(MpcDialect::kRefusesAttr, refusals.getDictionary(forward.builder.getContext()));
+    op.setRefusesAttr(refusals.getDictionary(forward.builder.getContext()));
+  if (!lb.quantizedForms.empty())
+    op.setQuantizedFormsAttr(forward.builder.getStrArrayAttr(lb.quantizedForms));
   op.getBody().push_back(block.release());
   policies.markQuantization(op, layer, path, lb.quantization);
   for (const auto &[position, i] : llvm::enumerate(computed))

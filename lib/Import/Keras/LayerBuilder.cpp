@@ -102,6 +102,10 @@ Value LayerBuilder::addVariable(const VariableRequest &request) {
 }
 
 Quantization LayerBuilder::getQuantization(llvm::ArrayRef<QuantizationMode> forms) {
+  if (&root == this)
+    for (QuantizationMode form : forms)
+      if (!Quantization::isCalibratedMode(form))
+        quantizedForms.push_back(nameOf(form));
   std::optional<Quantization> decided =
       policies.decideQuantization(layer, path, forms, /*isWhole=*/&root == this);
   if (!decided) {

@@ -131,6 +131,8 @@ private:
   llvm::MapVector<mlir::Value, mlir::Value> updates; ///< variable in the body to new value
   PrecisionWishes wishes;
   std::string quantization; ///< the mode that the body has; empty: none
+  /// The modes that floating variables of the layer can be quantized in.
+  llvm::SmallVector<llvm::StringRef> quantizedForms;
   bool failed = false;
 };
 

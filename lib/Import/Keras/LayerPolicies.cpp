@@ -153,9 +153,9 @@ void LayerPolicies::markQuantization(LayerOp op, const LayerConfig &layer, llvm:
     return;
   }
   if (!mode.empty())
-    op->setAttr(MpcDialect::kQuantizationAttr, mlir::StringAttr::get(context, mode));
+    op.setQuantization(mode);
   else if (option)
-    op->setAttr(MpcDialect::kQuantizationAttr, mlir::StringAttr::get(context, "none"));
+    op.setQuantization("none");
 }
 
 } // namespace mpc::keras

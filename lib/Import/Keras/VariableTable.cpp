@@ -241,15 +241,13 @@ void VariableTable::nameParts(ModelVariable &kernel) {
 
 void VariableTable::declare(mlir::OpBuilder &builder) const {
   for (const ModelVariable &variable : variables) {
-    VariableOp op = VariableOp::create(
-        builder, variable.argument.getLoc(), variable.path, variable.type,
-        variable.trainable ? VariableRole::Trainable : VariableRole::NonTrainable,
-        builder.getStringAttr(variable.layerPath), variable.initializer, variable.regularizer,
-        variable.constraint, variable.autocast, mlir::FlatSymbolRefAttr());
-    if (variable.ownType)
-      op->setAttr(MpcDialect::kOwnTypeAttr, mlir::TypeAttr::get(variable.ownType));
-    if (variable.overwrite && variable.trainable)
-      op->setAttr(MpcDialect::kOverwriteAttr, builder.getUnitAttr());
+    VariableOp::create(builder, variable.argument.getLoc(), variable.path, variable.type,
+                       variable.trainable ? VariableRole::Trainable : VariableRole::NonTrainable,
+                       builder.getStringAttr(variable.layerPath), variable.initializer,
+                       variable.regularizer, variable.constraint, variable.autocast,
+                       mlir::FlatSymbolRefAttr(),
+                       variable.ownType ? mlir::TypeAttr::get(variable.ownType) : mlir::TypeAttr(),
+                       variable.overwrite && variable.trainable);
   }
 }
 

@@ -120,7 +120,8 @@ void Parameters::declareVariables(mlir::OpBuilder &builder, mlir::Location locat
       VariableOp::create(builder, location, parameter.path, parameter.type,
                          parameter.trainable ? VariableRole::Trainable : VariableRole::NonTrainable,
                          builder.getStringAttr(parameter.layer), start, RegularizerAttr(),
-                         ConstraintAttr(), parameter.autocast, mlir::FlatSymbolRefAttr());
+                         ConstraintAttr(), parameter.autocast, mlir::FlatSymbolRefAttr(),
+                         /*own_type=*/mlir::TypeAttr());
 }
 
 void Parameters::takeWeights(WeightStore &weights) const {

@@ -127,9 +127,12 @@ LayerWork &WorkCollector::findOrAdd(LayerOp layer) {
   work.isDecided = layer.getKind() != "InputLayer" && (layer.getPolicy() || !layer.getPrecision());
   for (Value variable : layer.getVariables())
     work.weights += countElements(variable.getType(), batch);
-  if (auto refusals = layer->getAttrOfType<DictionaryAttr>(MpcDialect::kRefusesAttr))
-    for (NamedAttribute refusal : refusals)
+  if (std::optional<DictionaryAttr> refusals = layer.getRefuses())
+    for (NamedAttribute refusal : *refusals)
       work.refused.insert(refusal.getName().str());
+  if (std::optional<ArrayAttr> forms = layer.getQuantizedForms())
+    for (StringRef form : forms->getAsValueRange<StringAttr>())
+      work.quantizedForms.insert(form.str());
   return work;
 }
 

@@ -75,10 +75,7 @@ bool CostModel::mayHave(size_t layer, unsigned policy) const {
   if (work.refused.count(spellingOf(computed[policy]).str()))
     return false;
   const DTypePolicy &given = policies[policy];
-  // Other classes have no quantized form (docs/policies.md).
-  return !given.isQuantized() ||
-         llvm::is_contained({"Dense", "EinsumDense", "Embedding", "ReversibleEmbedding"},
-                            llvm::StringRef(work.kind));
+  return !given.isQuantized() || work.quantizedForms.count(given.getQuantizationModeName().str());
 }
 
 double CostModel::rateOf(unsigned policy) const {

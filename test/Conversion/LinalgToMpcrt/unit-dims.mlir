@@ -92,3 +92,15 @@ func.func @rows(%x: memref<?x2x1x512xf32> {mpc.input = "x"}, %out: memref<?x2xf3
   }
   return
 }
+
+// A scalar has no loop that could be dropped.
+// CHECK-LABEL: func.func @scalar(
+// CHECK: memref.store
+func.func @scalar(%x: memref<f32> {mpc.input = "x"}, %out: memref<f32> {mpcrt.output = "out0"}, %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
+  linalg.generic {indexing_maps = [affine_map<() -> ()>, affine_map<() -> ()>], iterator_types = []} ins(%x : memref<f32>) outs(%out : memref<f32>) {
+  ^bb0(%i: f32, %o: f32):
+    %0 = arith.addf %i, %i : f32
+    linalg.yield %0 : f32
+  }
+  return
+}

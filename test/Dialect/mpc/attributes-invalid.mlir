@@ -26,24 +26,24 @@ func.func @phase() attributes {mpc.phase = "buffers"} {
 
 // -----
 
-// expected-error @below {{mpc.own_type must be a floating type, on mpc.variable}}
-mpc.variable @w : tensor<f32> role trainable {mpc.own_type = i32}
+// expected-error @below {{attribute 'own_type' failed to satisfy constraint}}
+mpc.variable @w : tensor<f32> role trainable {own_type = i32}
 
 // -----
 
-// expected-error @below {{mpc.overwrite_with_gradient must be a unit, on mpc.variable}}
-mpc.variable @w : tensor<f32> role trainable {mpc.overwrite_with_gradient = false}
+// expected-error @below {{unknown attribute "mpc.overwrite_with_gradient"; mpc.variable has it as overwrite_with_gradient}}
+mpc.variable @w : tensor<f32> role trainable {mpc.overwrite_with_gradient}
 
 // -----
 
-// expected-error @below {{mpc.unlisted_when_scaled must be a unit, on mpc.variable of the role optimizer}}
-mpc.variable @w : tensor<f32> role trainable {mpc.unlisted_when_scaled}
+// expected-error @below {{unlisted_when_scaled is for variables of the role optimizer}}
+mpc.variable @w : tensor<f32> role trainable {unlisted_when_scaled}
 
 // -----
 
 func.func @quantized(%x: tensor<?x8xf32>) -> tensor<?x8xf32> {
-  // expected-error @below {{mpc.quantized_policy must be a string, on mpc.layer with a precision}}
-  %0 = mpc.layer "a" kind "Dense" inputs(%x) {mpc.quantized_policy = "int8_from_float32"} : (tensor<?x8xf32>) -> tensor<?x8xf32> {
+  // expected-error @below {{quantized_policy is for layers with a precision}}
+  %0 = mpc.layer "a" kind "Dense" inputs(%x) {quantized_policy = "int8_from_float32"} : (tensor<?x8xf32>) -> tensor<?x8xf32> {
   ^bb0(%a: tensor<?x8xf32>):
     mpc.yield %a : tensor<?x8xf32>
   }
@@ -53,16 +53,19 @@ func.func @quantized(%x: tensor<?x8xf32>) -> tensor<?x8xf32> {
 // -----
 
 func.func @every_step(%x: tensor<?x8xf32>) -> tensor<?x8xf32> {
-  // expected-error @below {{mpc.every_step must be a unit, on mpc.add, mpc.contract or mpc.multiply}}
-  %0 = mpc.relu %x {mpc.every_step} : tensor<?x8xf32>
+  // expected-error @below {{unknown attribute "mpc.every_step"; mpc.add has it as every_step}}
+  %0 = mpc.add %x, %x {mpc.every_step} : tensor<?x8xf32>, tensor<?x8xf32>
   return %0 : tensor<?x8xf32>
 }
 
 // -----
 
 func.func @updates(%x: tensor<?x8xf32>) -> tensor<?x8xf32> {
-  // expected-error @below {{mpc.updates must be an array with a symbol or a unit for each result, on mpc.layer}}
-  %0 = mpc.relu %x {mpc.updates = [unit]} : tensor<?x8xf32>
+  // expected-error @below {{updates has 2 entries for 1 results}}
+  %0 = mpc.layer "a" kind "Dense" inputs(%x) {updates = [unit, unit]} : (tensor<?x8xf32>) -> tensor<?x8xf32> {
+  ^bb0(%a: tensor<?x8xf32>):
+    mpc.yield %a : tensor<?x8xf32>
+  }
   return %0 : tensor<?x8xf32>
 }
 

@@ -133,7 +133,7 @@ func.func @stacked(%x: tensor<?x4x8xf32>) -> tensor<?x8x4xf32> {
 // -----
 
 func.func @every_step(%x: tensor<?x4x8xf32>) -> tensor<?x4x8xf32> {
-  // expected-error @+1 {{mpc.every_step must be a unit, on mpc.add, mpc.contract or mpc.multiply}}
+  // expected-error @+1 {{unknown attribute "mpc.every_step"}}
   %r = mpc.relu %x {mpc.every_step} : tensor<?x4x8xf32>
   return %r : tensor<?x4x8xf32>
 }
@@ -141,7 +141,7 @@ func.func @every_step(%x: tensor<?x4x8xf32>) -> tensor<?x4x8xf32> {
 // -----
 
 func.func @every_step_of(%x: tensor<?x4x8xf32>, %b: tensor<8xf32>) -> tensor<?x4x8xf32> {
-  // expected-error @+1 {{mpc.every_step must be a unit, on mpc.add, mpc.contract or mpc.multiply}}
-  %r = mpc.add %x, %b {mpc.every_step = 4 : i64} : tensor<?x4x8xf32>, tensor<8xf32>
+  // expected-error @+1 {{attribute 'every_step' failed to satisfy constraint: unit attribute}}
+  %r = mpc.add %x, %b {every_step = 4 : i64} : tensor<?x4x8xf32>, tensor<8xf32>
   return %r : tensor<?x4x8xf32>
 }

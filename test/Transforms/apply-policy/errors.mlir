@@ -35,12 +35,12 @@ func.func @forward(%x: tensor<?x8xf32> {mpc.input = "x"}) -> (tensor<?x8xf32> {m
     mpc.yield %r : tensor<?x8xf32>
   }
   // CHECK: error: layer "stft": policy "mixed_bfloat16" computes in bfloat16, which a STFTSpectrogram layer does not take in Keras either; give it another policy, by a policy map for this layer alone
-  %stft = mpc.layer "stft" kind "STFTSpectrogram" inputs(%2) {policy = "mixed_bfloat16", mpc.refuses = {bf16 = "which a STFTSpectrogram layer does not take in Keras either; give it another policy, by a policy map for this layer alone"}} : (tensor<?x8xf32>) -> tensor<?x8xf32> {
+  %stft = mpc.layer "stft" kind "STFTSpectrogram" inputs(%2) {policy = "mixed_bfloat16", refuses = {bf16 = "which a STFTSpectrogram layer does not take in Keras either; give it another policy, by a policy map for this layer alone"}} : (tensor<?x8xf32>) -> tensor<?x8xf32> {
   ^bb0(%a: tensor<?x8xf32>):
     mpc.yield %a : tensor<?x8xf32>
   }
   // CHECK: error: layer "mel": policy "float64" computes in float64, and a MelSpectrogram layer transforms in float32 here; give it float32, by a policy map for this layer alone
-  %mel = mpc.layer "mel" kind "MelSpectrogram" inputs(%2) {policy = "float64", mpc.refuses = {f64 = "and a MelSpectrogram layer transforms in float32 here; give it float32, by a policy map for this layer alone"}} : (tensor<?x8xf32>) -> tensor<?x8xf32> {
+  %mel = mpc.layer "mel" kind "MelSpectrogram" inputs(%2) {policy = "float64", refuses = {f64 = "and a MelSpectrogram layer transforms in float32 here; give it float32, by a policy map for this layer alone"}} : (tensor<?x8xf32>) -> tensor<?x8xf32> {
   ^bb0(%a: tensor<?x8xf32>):
     mpc.yield %a : tensor<?x8xf32>
   }

@@ -16,7 +16,7 @@ func.func @forward(%x: tensor<?x4xf32> {mpc.input = "x"}, %i: tensor<?x4xi32> {m
   // CHECK: %[[B1:.*]] = mpc.add %arg2, %[[M]] : tensor<4xf32>
   // CHECK-NOT: bf16
   // CHECK: mpc.cast %[[W]] : tensor<?x4xf32> to tensor<?x4xbf16>
-  %0:2 = mpc.layer "norm" kind "N" inputs(%x) variables(%s) {precision = #mixed, mpc.updates = [unit, @"norm/mean"]} : (tensor<?x4xf32>, tensor<4xf32>) -> (tensor<?x4xf32>, tensor<4xf32>) {
+  %0:2 = mpc.layer "norm" kind "N" inputs(%x) variables(%s) {precision = #mixed, updates = [unit, @"norm/mean"]} : (tensor<?x4xf32>, tensor<4xf32>) -> (tensor<?x4xf32>, tensor<4xf32>) {
   ^bb0(%a: tensor<?x4xf32>, %b: tensor<4xf32>):
     %w = mpc.cast_like %a like(%a) {wide} : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
     %m = mpc.reduce mean %w {axes = array<i64: 0>} : tensor<?x4xf32> -> tensor<4xf32>
@@ -24,7 +24,7 @@ func.func @forward(%x: tensor<?x4xf32> {mpc.input = "x"}, %i: tensor<?x4xi32> {m
     mpc.yield %w, %n : tensor<?x4xf32>, tensor<4xf32>
   }
   // CHECK: %[[B2:.*]] = mpc.add %[[B1]], %{{.*}} : tensor<4xf32>
-  %1:2 = mpc.layer "norm" kind "N" inputs(%0#0) variables(%0#1) {precision = #mixed, mpc.updates = [unit, @"norm/mean"]} : (tensor<?x4xf32>, tensor<4xf32>) -> (tensor<?x4xf32>, tensor<4xf32>) {
+  %1:2 = mpc.layer "norm" kind "N" inputs(%0#0) variables(%0#1) {precision = #mixed, updates = [unit, @"norm/mean"]} : (tensor<?x4xf32>, tensor<4xf32>) -> (tensor<?x4xf32>, tensor<4xf32>) {
   ^bb0(%a: tensor<?x4xf32>, %b: tensor<4xf32>):
     %m = mpc.reduce mean %a {axes = array<i64: 0>} : tensor<?x4xf32> -> tensor<4xf32>
     %n = mpc.add %b, %m : tensor<4xf32>, tensor<4xf32>

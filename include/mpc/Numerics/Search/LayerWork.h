@@ -27,7 +27,8 @@ struct LayerWork {
   double inner = 0;    ///< results of products that do not leave the layer
   double outputs = 0;  ///< floating elements
   std::vector<Input> inputs;
-  std::set<std::string> refused; ///< compute dtypes ("bf16") that it does not compile for
+  std::set<std::string> refused;        ///< compute dtypes ("bf16") that it does not compile for
+  std::set<std::string> quantizedForms; ///< modes ("int8") that its weights can be quantized in
 };
 
 /// The layers of IR of the phase import or policy, in the order of their first calls. An open batch

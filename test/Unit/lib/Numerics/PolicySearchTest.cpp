@@ -228,6 +228,8 @@ TEST(CostModel, CountsConversionsAndForms) {
   for (size_t i = 0; i < 3; ++i) {
     layers[i].path = "l" + std::to_string(i);
     layers[i].kind = i == 1 ? "Dense" : "Activation";
+    if (i == 1)
+      layers[i].quantizedForms = {"int8"};
     layers[i].outputs = 1e4;
     layers[i].inputs.push_back({i ? std::optional(i - 1) : std::nullopt, 1e4});
   }
