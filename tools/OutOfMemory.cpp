@@ -6,6 +6,8 @@
 #include "runtime/base/out_of_memory.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -54,6 +56,15 @@ void mpc::reportOutOfMemory(const char *task) {
   void *frame = nullptr;
   backtrace(&frame, 1);
 }
+
+static void endWithoutMemory(int number) {
+  if (errno == ENOMEM)
+    mpc::exitOutOfMemory(nullptr);
+  std::signal(number, SIG_DFL); // it comes again when this returns
+  std::raise(number);
+}
+
+void mpc::exitWhereMemoryIsNull() { std::signal(SIGSEGV, endWithoutMemory); }
 
 // A sanitizer has its own.
 #if !defined(__has_feature)

@@ -15,6 +15,11 @@ namespace mpc {
 /// so. `task` ("model.keras: out of memory while compiling") must outlive it.
 void reportOutOfMemory(const char *task);
 
+/// From now on a thread that reads through a null pointer after malloc() gave it one ends the
+/// process so: MLIR does not ask whether it got memory for an operation. Handlers that are
+/// installed later have to call this one.
+void exitWhereMemoryIsNull();
+
 } // namespace mpc
 
 #endif // MPC_TOOLS_OUT_OF_MEMORY_H

@@ -35,7 +35,8 @@ static int runTool(int argc, char **argv) {
   static const std::string task = options->model + ": out of memory while compiling";
   mpc::reportOutOfMemory(task.c_str());
   options->readWeights = mpc::readWeightsFile;
-#ifndef MPC_ADDRESS_SANITIZER // which has more to say of a crash
+#ifndef MPC_ADDRESS_SANITIZER   // which has more to say of a crash
+  mpc::exitWhereMemoryIsNull(); // on a thread that this does not watch
   llvm::CrashRecoveryContext::Enable();
 #endif
   llvm::CrashRecoveryContext crash;
