@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -57,14 +58,22 @@ void mpc::reportOutOfMemory(const char *task) {
   backtrace(&frame, 1);
 }
 
-static void endWithoutMemory(int number) {
-  if (errno == ENOMEM)
+/// A field of an object whose pointer is null lies this near to address 0.
+static constexpr uintptr_t kNullObject = 65536;
+
+static void endWithoutMemory(int number, siginfo_t *fault, void *) {
+  if (errno == ENOMEM && reinterpret_cast<uintptr_t>(fault->si_addr) < kNullObject)
     mpc::exitOutOfMemory(nullptr);
   std::signal(number, SIG_DFL); // it comes again when this returns
   std::raise(number);
 }
 
-void mpc::exitWhereMemoryIsNull() { std::signal(SIGSEGV, endWithoutMemory); }
+void mpc::exitWhereMemoryIsNull() {
+  struct sigaction action = {};
+  action.sa_sigaction = endWithoutMemory;
+  action.sa_flags = SA_SIGINFO;
+  sigaction(SIGSEGV, &action, nullptr);
+}
 
 // A sanitizer has its own.
 #if !defined(__has_feature)
