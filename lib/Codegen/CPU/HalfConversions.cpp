@@ -11,63 +11,112 @@
 using namespace mpc;
 
 namespace {
-/// Shorthands for arithmetic on the bits of a float32.
-struct Bits {
-  llvm::IRBuilder<> &b;
-  llvm::Value *number(uint64_t bits) { return b.getInt32(uint32_t(bits)); }
-  llvm::Value *toFloat(llvm::Value *bits) { return b.CreateBitCast(bits, b.getFloatTy()); }
-  llvm::Value *toBits(llvm::Value *value) { return b.CreateBitCast(value, b.getInt32Ty()); }
-  llvm::Value *select(llvm::Value *condition, llvm::Value *x, llvm::Value *y) {
-    return b.CreateSelect(condition, x, y);
+enum class Conversion { Widening, Narrowing };
+
+/// Arithmetic on the bits of a float32, or of each element of a vector.
+class Bits {
+public:
+  Bits(llvm::IRBuilder<> &b, llvm::Value *shaped) : b(b), shape(shaped->getType()) {}
+  llvm::Value *widen(llvm::Value *half);
+  llvm::Value *narrow(llvm::Value *value);
+
+private:
+  llvm::Value *number(uint64_t bits) {
+    return llvm::ConstantInt::get(shape->getWithNewType(b.getInt32Ty()), uint32_t(bits));
   }
+  llvm::Value *toFloat(llvm::Value *bits) {
+    return b.CreateBitCast(bits, shape->getWithNewType(b.getFloatTy()));
+  }
+  llvm::Value *toBits(llvm::Value *value) {
+    return b.CreateBitCast(value, shape->getWithNewType(b.getInt32Ty()));
+  }
+  llvm::Value *shiftLeft(llvm::Value *x, unsigned n) { return b.CreateShl(x, number(n)); }
+  llvm::Value *shiftRight(llvm::Value *x, unsigned n) { return b.CreateLShr(x, number(n)); }
+
+  llvm::IRBuilder<> &b;
+  llvm::Type *shape;
 };
 } // namespace
 
 /// An exponent of float32 where its bits have it.
 static constexpr uint64_t exponent(uint64_t biased) { return biased << 23; }
 
-static llvm::Value *widen(llvm::IRBuilder<> &b, llvm::Value *half) {
-  Bits k{b};
-  llvm::Value *h = b.CreateZExt(half, b.getInt32Ty());
-  llvm::Value *magnitude = b.CreateShl(b.CreateAnd(h, k.number(0x7fff)), 13);
-  llvm::Value *power = b.CreateAnd(magnitude, k.number(0x0f800000));
-  llvm::Value *normal = b.CreateAdd(magnitude, k.number(exponent(127 - 15)));
-  llvm::Value *special = b.CreateAdd(normal, k.number(exponent(128 - 16))); // Inf and NaN
-  llvm::Value *denormal = k.toBits(b.CreateFSub(
-      k.toFloat(b.CreateAdd(normal, k.number(exponent(1)))), k.toFloat(k.number(exponent(113)))));
-  llvm::Value *isSpecial = b.CreateICmpEQ(power, k.number(0x0f800000));
-  llvm::Value *isDenormal = b.CreateICmpEQ(power, k.number(0));
-  llvm::Value *bits = k.select(isSpecial, special, k.select(isDenormal, denormal, normal));
-  return k.toFloat(b.CreateOr(bits, b.CreateShl(b.CreateAnd(h, k.number(0x8000)), 16)));
+llvm::Value *Bits::widen(llvm::Value *half) {
+  llvm::Value *h = b.CreateZExt(half, shape->getWithNewType(b.getInt32Ty()));
+  llvm::Value *magnitude = shiftLeft(b.CreateAnd(h, number(0x7fff)), 13);
+  llvm::Value *power = b.CreateAnd(magnitude, number(0x0f800000));
+  llvm::Value *normal = b.CreateAdd(magnitude, number(exponent(127 - 15)));
+  llvm::Value *special = b.CreateAdd(normal, number(exponent(128 - 16))); // Inf and NaN
+  llvm::Value *denormal = toBits(b.CreateFSub(toFloat(b.CreateAdd(normal, number(exponent(1)))),
+                                              toFloat(number(exponent(113)))));
+  llvm::Value *isSpecial = b.CreateICmpEQ(power, number(0x0f800000));
+  llvm::Value *isDenormal = b.CreateICmpEQ(power, number(0));
+  llvm::Value *bits =
+      b.CreateSelect(isSpecial, special, b.CreateSelect(isDenormal, denormal, normal));
+  return toFloat(b.CreateOr(bits, shiftLeft(b.CreateAnd(h, number(0x8000)), 16)));
 }
 
-static llvm::Value *narrow(llvm::IRBuilder<> &b, llvm::Value *value) {
-  Bits k{b};
-  llvm::Value *x = k.toBits(value);
-  llvm::Value *sign = b.CreateAnd(x, k.number(0x80000000u));
+llvm::Value *Bits::narrow(llvm::Value *value) {
+  llvm::Value *x = toBits(value);
+  llvm::Value *sign = b.CreateAnd(x, number(0x80000000u));
   llvm::Value *magnitude = b.CreateXor(x, sign);
-  llvm::Value *isNaN = b.CreateICmpUGT(magnitude, k.number(0x7f800000));
-  llvm::Value *large = k.select(isNaN, k.number(0x7e00), k.number(0x7c00));
+  llvm::Value *isNaN = b.CreateICmpUGT(magnitude, number(0x7f800000));
+  llvm::Value *large = b.CreateSelect(isNaN, number(0x7e00), number(0x7c00));
   // 0.5: its last bit has the weight of float16's smallest number.
-  llvm::Value *magic = k.number(exponent(126));
+  llvm::Value *magic = number(exponent(126));
   llvm::Value *denormal =
-      b.CreateSub(k.toBits(b.CreateFAdd(k.toFloat(magnitude), k.toFloat(magic))), magic);
-  llvm::Value *odd = b.CreateAnd(b.CreateLShr(magnitude, 13), k.number(1));
-  llvm::Value *rebiased = b.CreateAdd(magnitude, k.number(exponent(uint64_t(15) - 127) + 0xfff));
-  llvm::Value *normal = b.CreateLShr(b.CreateAdd(rebiased, odd), 13);
-  llvm::Value *isLarge = b.CreateICmpUGE(magnitude, k.number(exponent(143)));
-  llvm::Value *isDenormal = b.CreateICmpULT(magnitude, k.number(exponent(113)));
-  llvm::Value *bits = b.CreateOr(k.select(isLarge, large, k.select(isDenormal, denormal, normal)),
-                                 b.CreateLShr(sign, 16));
-  return b.CreateTrunc(bits, b.getInt16Ty());
+      b.CreateSub(toBits(b.CreateFAdd(toFloat(magnitude), toFloat(magic))), magic);
+  llvm::Value *odd = b.CreateAnd(shiftRight(magnitude, 13), number(1));
+  llvm::Value *rebiased = b.CreateAdd(magnitude, number(exponent(uint64_t(15) - 127) + 0xfff));
+  llvm::Value *normal = shiftRight(b.CreateAdd(rebiased, odd), 13);
+  llvm::Value *isLarge = b.CreateICmpUGE(magnitude, number(exponent(143)));
+  llvm::Value *isDenormal = b.CreateICmpULT(magnitude, number(exponent(113)));
+  llvm::Value *bits =
+      b.CreateOr(b.CreateSelect(isLarge, large, b.CreateSelect(isDenormal, denormal, normal)),
+                 shiftRight(sign, 16));
+  return b.CreateTrunc(bits, shape->getWithNewType(b.getInt16Ty()));
 }
 
-/// A call of the intrinsic, which passes may move to where it was not needed.
-static llvm::Value *callIntrinsic(llvm::IRBuilder<> &b, llvm::Intrinsic::ID id,
-                                  llvm::Value *operand) {
-  llvm::CallInst *call = b.CreateIntrinsic(id, {b.getFloatTy()}, {operand});
+/// No symbol of C has a dot. What follows is the number of elements.
+static constexpr llvm::StringLiteral kVectorNames[] = {"half.widening.", "half.narrowing."};
+
+/// A call that passes may move to where it was not needed: of an intrinsic, or of a function for
+/// vectors, which the intrinsics do not take.
+static llvm::Value *hide(llvm::IRBuilder<> &b, Conversion conversion, llvm::Value *operand) {
+  llvm::CallInst *call;
+  auto *vector = llvm::dyn_cast<llvm::FixedVectorType>(operand->getType());
+  const bool widens = conversion == Conversion::Widening;
+  if (vector) {
+    llvm::Type *result = vector->getWithNewType(widens ? b.getFloatTy() : b.getInt16Ty());
+    const std::string name =
+        (kVectorNames[size_t(conversion)] + llvm::Twine(vector->getNumElements())).str();
+    call = b.CreateCall(b.GetInsertBlock()->getModule()->getOrInsertFunction(name, result, vector),
+                        operand);
+    call->getCalledFunction()->setDoesNotAccessMemory();
+    call->getCalledFunction()->setDoesNotThrow();
+    call->getCalledFunction()->setWillReturn();
+  } else {
+    call = b.CreateIntrinsic(widens ? llvm::Intrinsic::convert_from_fp16
+                                    : llvm::Intrinsic::convert_to_fp16,
+                             {b.getFloatTy()}, {operand});
+  }
   call->getCalledFunction()->addFnAttr(llvm::Attribute::Speculatable);
   return call;
+}
+
+/// What the call hides, if anything.
+static std::optional<Conversion> hiddenBy(const llvm::CallInst &call) {
+  const llvm::Function *callee = call.getCalledFunction();
+  if (!callee)
+    return std::nullopt;
+  if (callee->getIntrinsicID() == llvm::Intrinsic::convert_from_fp16)
+    return Conversion::Widening;
+  if (callee->getIntrinsicID() == llvm::Intrinsic::convert_to_fp16)
+    return Conversion::Narrowing;
+  for (Conversion conversion : {Conversion::Widening, Conversion::Narrowing})
+    if (callee->getName().starts_with(kVectorNames[size_t(conversion)]))
+      return conversion;
+  return std::nullopt;
 }
 
 static void replace(llvm::Instruction &instruction, llvm::Value *value) {
@@ -78,35 +127,38 @@ static void replace(llvm::Instruction &instruction, llvm::Value *value) {
 void mpc::hideHalfConversions(llvm::Module &module) {
   for (llvm::Function &function : module)
     for (llvm::Instruction &instruction : llvm::make_early_inc_range(instructions(function))) {
-      llvm::IRBuilder<> b(&instruction);
-      if (auto *widened = llvm::dyn_cast<llvm::FPExtInst>(&instruction);
-          widened && widened->getSrcTy()->isHalfTy() && widened->getDestTy()->isFloatTy()) {
-        llvm::Value *bits = b.CreateBitCast(widened->getOperand(0), b.getInt16Ty());
-        replace(*widened, callIntrinsic(b, llvm::Intrinsic::convert_from_fp16, bits));
-      } else if (auto *narrowed = llvm::dyn_cast<llvm::FPTruncInst>(&instruction);
-                 narrowed && narrowed->getDestTy()->isHalfTy() &&
-                 narrowed->getSrcTy()->isFloatTy()) {
-        llvm::Value *bits =
-            callIntrinsic(b, llvm::Intrinsic::convert_to_fp16, narrowed->getOperand(0));
-        replace(*narrowed, b.CreateBitCast(bits, b.getHalfTy()));
-      }
+      auto *cast = llvm::dyn_cast<llvm::CastInst>(&instruction);
+      if (!cast)
+        continue;
+      llvm::Type *from = cast->getSrcTy(), *to = cast->getDestTy();
+      llvm::IRBuilder<> b(cast);
+      llvm::Type *bits = from->getWithNewType(b.getInt16Ty());
+      if (llvm::isa<llvm::FPExtInst>(cast) && from->getScalarType()->isHalfTy() &&
+          to->getScalarType()->isFloatTy())
+        replace(*cast, hide(b, Conversion::Widening, b.CreateBitCast(cast->getOperand(0), bits)));
+      else if (llvm::isa<llvm::FPTruncInst>(cast) && to->getScalarType()->isHalfTy() &&
+               from->getScalarType()->isFloatTy())
+        replace(*cast, b.CreateBitCast(hide(b, Conversion::Narrowing, cast->getOperand(0)), to));
     }
 }
 
+/// The code of a conversion between float32 and the bits of float16.
+static llvm::Value *lower(llvm::IRBuilder<> &b, Conversion conversion, llvm::Value *operand,
+                          bool hasF16C) {
+  const bool widens = conversion == Conversion::Widening;
+  if (!hasF16C)
+    return widens ? Bits(b, operand).widen(operand) : Bits(b, operand).narrow(operand);
+  llvm::Type *half = operand->getType()->getWithNewType(b.getHalfTy());
+  llvm::Type *result = operand->getType()->getWithNewType(widens ? b.getFloatTy() : b.getInt16Ty());
+  return widens ? b.CreateFPExt(b.CreateBitCast(operand, half), result)
+                : b.CreateBitCast(b.CreateFPTrunc(operand, half), result);
+}
+
 void mpc::lowerHalfConversions(llvm::Function &function, bool hasF16C) {
-  for (llvm::Instruction &instruction : llvm::make_early_inc_range(instructions(function))) {
-    auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
-    if (!call)
-      continue;
-    llvm::IRBuilder<> b(call);
-    llvm::Value *operand = call->getArgOperand(0);
-    if (call->getIntrinsicID() == llvm::Intrinsic::convert_from_fp16)
-      replace(*call, hasF16C
-                         ? b.CreateFPExt(b.CreateBitCast(operand, b.getHalfTy()), b.getFloatTy())
-                         : widen(b, operand));
-    else if (call->getIntrinsicID() == llvm::Intrinsic::convert_to_fp16)
-      replace(*call, hasF16C
-                         ? b.CreateBitCast(b.CreateFPTrunc(operand, b.getHalfTy()), b.getInt16Ty())
-                         : narrow(b, operand));
-  }
+  for (llvm::Instruction &instruction : llvm::make_early_inc_range(instructions(function)))
+    if (auto *call = llvm::dyn_cast<llvm::CallInst>(&instruction))
+      if (std::optional<Conversion> conversion = hiddenBy(*call)) {
+        llvm::IRBuilder<> b(call);
+        replace(*call, lower(b, *conversion, call->getArgOperand(0), hasF16C));
+      }
 }

@@ -7,11 +7,11 @@
 
 namespace mpc {
 
-/// Makes intrinsics of the conversions, into which no pass moves arithmetic: LLVM would compute in
+/// Makes calls of the conversions, into which no pass moves arithmetic: LLVM would compute in
 /// float16 where it proves that this rounds the same, which a level may not have.
 void hideHalfConversions(llvm::Module &module);
 
-/// Gives these intrinsics in the function code: the instructions of F16C, or else integer
+/// Gives these calls in the function code: the instructions of F16C, or else integer
 /// arithmetic, since nothing links the functions that LLVM would call.
 void lowerHalfConversions(llvm::Function &function, bool hasF16C);
 

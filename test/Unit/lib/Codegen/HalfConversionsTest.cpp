@@ -103,3 +103,20 @@ TEST_F(HalfConversions, StayInstructionsWithF16C) {
     conversions += llvm::isa<llvm::FPExtInst, llvm::FPTruncInst>(instruction);
   EXPECT_EQ(conversions, 2u);
 }
+
+TEST_F(HalfConversions, OfVectorsAreThoseOfTheirElements) {
+  llvm::Module module("test", context);
+  llvm::Type *half = llvm::FixedVectorType::get(llvm::Type::getHalfTy(context), 4);
+  llvm::Type *wide = half->getWithNewType(llvm::Type::getFloatTy(context));
+  auto *function = llvm::Function::Create(llvm::FunctionType::get(half, {half}, false),
+                                          llvm::Function::ExternalLinkage, "f", module);
+  llvm::IRBuilder<> builder(llvm::BasicBlock::Create(context, "", function));
+  builder.CreateRet(builder.CreateFPTrunc(builder.CreateFPExt(function->getArg(0), wide), half));
+  hideHalfConversions(module);
+  lowerHalfConversions(*function, /*hasF16C=*/false);
+  for (llvm::Instruction &instruction : function->getEntryBlock()) {
+    EXPECT_FALSE((llvm::isa<llvm::FPExtInst, llvm::FPTruncInst, llvm::CallInst>(instruction)));
+    if (!llvm::isa<llvm::ReturnInst>(instruction))
+      EXPECT_TRUE(instruction.getType()->isVectorTy());
+  }
+}
