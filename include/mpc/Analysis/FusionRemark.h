@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What is said of ops that become one kernel or call, or stay several.
+// Remarks on ops that become one kernel or call, or stay several.
 #ifndef MPC_ANALYSIS_FUSIONREMARK_H
 #define MPC_ANALYSIS_FUSIONREMARK_H
 

@@ -104,7 +104,7 @@ static llvm::Value *hide(llvm::IRBuilder<> &b, Conversion conversion, llvm::Valu
   return call;
 }
 
-/// What the call hides, if anything.
+/// The conversion that the call hides, if it does.
 static std::optional<Conversion> hiddenBy(const llvm::CallInst &call) {
   const llvm::Function *callee = call.getCalledFunction();
   if (!callee)

@@ -49,7 +49,7 @@ struct LowerAllFinite : OpConversionPattern<AllFiniteOp> {
     SmallVector<llvm::APInt> infinities =
         llvm::map_to_vector(adaptor.getInputs(), [](Value value) { return infinityOf(value); });
     SmallVector<Value> largest;
-    // What tests stay the same ops until all of those are found that do not.
+    // Contractions stay the same ops until all gradients have been asked about.
     SmallVector<mpcrt::ContractOp> contracts;
     for (Value gradient : adaptor.getInputs()) {
       contracts.push_back(byProducts ? takeContract(op, gradient, contracts) : mpcrt::ContractOp());

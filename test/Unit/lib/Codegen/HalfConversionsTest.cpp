@@ -17,7 +17,7 @@ class HalfConversions : public testing::Test {
 protected:
   llvm::LLVMContext context;
 
-  /// What a function that converts `constant` to `type` returns when it is lowered.
+  /// The result of a function that converts `constant` to `type`, when it is lowered.
   APInt convert(llvm::Constant *constant, llvm::Type *type) {
     llvm::Module module("test", context);
     auto *function = llvm::Function::Create(llvm::FunctionType::get(type, false),
