@@ -103,16 +103,13 @@ static void addFusion(OpPassManager &manager, const PipelineOptions &options) {
 
 static void addTensors(OpPassManager &manager, const PipelineOptions &options) {
   // cuBLASLt multiplies operands of one type. A product of a few terms is no work for it: as a
-  // kernel it is part of what comes before and after.
-  manager.addPass(createConvertMpcToLinalg(
-      {/*narrowWeights=*/!options.isOnDevice(), /*shortProducts=*/options.isOnDevice()}));
+  // kernel it is part of what comes before and after. It does not find the largest element of what
+  // it multiplies: finite tests stay kernels.
+  manager.addPass(createConvertMpcToLinalg({/*narrowWeights=*/!options.isOnDevice(),
+                                            /*shortProducts=*/options.isOnDevice(),
+                                            /*finiteTests=*/!options.isOnDevice()}));
   cleanUp(manager);
-  // Before mpc-fuse-linalg, which would move the roundings of other gradients into the test and
-  // could hide the one that is looked for. On CUDA no library finds the largest element of what it
-  // multiplies: the test stays a kernel.
-  if (!options.isOnDevice())
-    manager.addPass(createFuseFiniteTest());
-  // Before mpc-fuse-linalg, too, which would merge relu's derivative with what follows it.
+  // Before mpc-fuse-linalg, which would merge relu's derivative with what follows it.
   manager.addPass(createFuseReluMasks());
   // As is gelu, which products apply on CUDA only.
   if (options.isOnDevice())

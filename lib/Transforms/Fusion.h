@@ -4,28 +4,11 @@
 #define MPC_LIB_TRANSFORMS_FUSION_H
 
 #include "dialects/mpc/IR/Mpc.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/PatternMatch.h"
-#include "mlir/IR/Remarks.h"
+#include "mpc/Analysis/FusionRemark.h"
+#include "mpc/Analysis/Reshapes.h"
 
 namespace mpc {
-
-/// A remark of this phase, by its stable name.
-inline mlir::remark::RemarkOpts fusionRemark(llvm::StringRef name) {
-  return mlir::remark::RemarkOpts::name(name).category("mpc-fusion");
-}
-
-/// Whether the op gives its operand another shape and does nothing else; null does not.
-inline bool isReshape(mlir::Operation *op) {
-  return llvm::isa_and_nonnull<mlir::tensor::CollapseShapeOp, mlir::tensor::ExpandShapeOp>(op);
-}
-
-/// The value before it was given another shape.
-inline mlir::Value skipReshapes(mlir::Value value) {
-  while (isReshape(value.getDefiningOp()))
-    value = value.getDefiningOp()->getOperand(0);
-  return value;
-}
 
 /// Moves a following vector addition and relu into the epilogue of a contraction or convolution;
 /// says why not.

@@ -44,7 +44,7 @@ protected:
     ContractionData data(shape);
     uint64_t largest = 0;
     if (driver->ownsMemory()) {
-      // mpc-fuse-finite-test does not run for such devices.
+      // convert-mpc-to-linalg asks no such device for finite tests.
       EXPECT_EQ(contract(data, WeightUse::updated, &largest), MPC_RT_FAILED_PRECONDITION);
       return;
     }

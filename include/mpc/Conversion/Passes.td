@@ -20,6 +20,11 @@ def ConvertMpcToLinalg : PhasePass<"convert-mpc-to-linalg", "Fusion"> {
     Contractions become `mpcrt.contract`, scans `scf.for`; optimizer steps one multi-result linalg.generic whose
     destinations are the variable and its slots.
 
+    mpc.all_finite becomes one maximum of bit patterns per gradient. With `finite-tests`, where the gradient is
+    what mpcrt.contract writes (or a reshape of it), the contraction reports the maximum itself, block by block
+    while the block is in cache, and the pass over memory is gone. Remarks: `mpc-fusion` / `finite-test`, for each
+    that a contraction tests and each that stays a kernel.
+
     ```mlir
     %y = mpc.relu %x : tensor<?x8xbf16>
     ```
@@ -37,7 +42,9 @@ def ConvertMpcToLinalg : PhasePass<"convert-mpc-to-linalg", "Fusion"> {
   let options = [Option<"narrowWeights", "narrow-weights", "bool", "false",
                         "let products read integer weights as they are stored">,
                  Option<"shortProducts", "short-products", "bool", "false",
-                        "products of few terms as elementwise ops instead of library calls">];
+                        "products of few terms as elementwise ops instead of library calls">,
+                 Option<"finiteTests", "finite-tests", "bool", "false",
+                        "let products test whether the gradients are finite that they write">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
                            "::mlir::math::MathDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect", "::mpc::mpcrt::MpcrtDialect"];
 }
@@ -201,8 +208,9 @@ def ShareHostLoops : PhasePass<"mpc-share-host-loops", "Kernels"> {
   let description = [{
     What is too little for a launch is a loop of the entry, and a network of many layers has the same one
     for each layer and entry. Loops that differ only in the buffers, indices and numbers that they use
-    from outside, and have at most one number as their result, become calls of a private function; a loop
-    that occurs once stays.
+    from outside, and have at most one number as their result, become calls of a private function. A loop
+    that occurs once stays, except in an entry of more than `long-entry` ops: it becomes several functions, which LLVM
+    optimises where they have a loop.
     Functions that are neither entries nor kernels are such loops from here on: convert-mpcrt-to-llvm lets
     LLVM not inline them. Remark `share-host-loops` (category mpc-kernels).
 
@@ -218,6 +226,8 @@ def ShareHostLoops : PhasePass<"mpc-share-host-loops", "Kernels"> {
     call @host_loop_0(%b) : (memref<16xf32>) -> ()
     ```
   }];
+  let options = [Option<"longEntry", "long-entry", "int64_t", "400",
+                        "entries of more ops keep no loop that can be a function">];
   let dependentDialects = ["::mlir::func::FuncDialect"];
 }
 

@@ -324,27 +324,6 @@ def VerifyFusion : Pass<"mpc-verify-fusion", "::mlir::ModuleOp"> {
 
 // ---- tensors ----
 
-def FuseFiniteTest : PhasePass<"mpc-fuse-finite-test", "Tensors"> {
-  let summary = "let the contraction that produces a gradient also test whether it is finite";
-  let description = [{
-    In entries, after convert-mpc-to-linalg. mpc.all_finite has become one maximum of bit patterns per
-    gradient. Where the gradient is what mpcrt.contract writes (or a reshape of it), the contraction
-    reports the maximum itself, block by block while the block is in cache, and the pass over memory
-    is gone.
-
-    ```mlir
-    %g = mpcrt.contract ins(%x, %dy : …) outs(%e : tensor<784x64xf16>) {transpose_lhs} -> tensor<784x64xf16>
-    %m = linalg.generic … ins(%g) outs(%zero : tensor<i16>) { bitcast, andi 0x7fff, maxui }
-    // becomes
-    %g, %m = mpcrt.contract ins(%x, %dy : …) outs(%e : tensor<784x64xf16>) largest(%s : tensor<i16>) {transpose_lhs}
-        -> tensor<784x64xf16>, tensor<i16>
-    ```
-
-    Remarks: `mpc-fusion` / `finite-test`, for each merge and each test that stays a kernel.
-  }];
-  let dependentDialects = ["::mlir::tensor::TensorDialect"];
-}
-
 def FuseReluMasks : PhasePass<"mpc-fuse-relu-masks", "Tensors"> {
   let summary = "let the contraction that produces a cotangent also apply the derivative of relu";
   let description = [{

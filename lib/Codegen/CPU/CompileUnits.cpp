@@ -3,6 +3,7 @@
 // them: each is compiled by itself, in a context of its own, the longest ones first. In its object
 // the function has the same name whatever the model calls it, so that equal ones are one.
 #include "lib/Codegen/CPU/CompileUnits.h"
+#include "lib/Codegen/CPU/HalfConversions.h"
 #include "lib/Codegen/CPU/SymbolNames.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "mpc/Support/InternalError.h"
@@ -163,12 +164,12 @@ llvm::Expected<std::string> UnitCompiler::optimize(const CodeUnit &unit, llvm::M
   // Optimisation that depends on no instruction set is done once, before kernels are copied.
   generator.simplify(module);
   llvm::Function *function = module.getFunction(kOwnName);
-  setBaseline(*function);
-  if (unit.isKernel) {
+  if (unit.isKernel)
     cloneForLevels(*function, levels);
-    if (!unit.isNamed)
-      function->eraseFromParent();
-  }
+  if (unit.isKernel && !unit.isNamed)
+    function->eraseFromParent();
+  else
+    setBaseline(*function);
   generator.vectorize(module);
   return generator.emitObject(module, Effort::Full);
 }
@@ -179,6 +180,7 @@ llvm::Expected<std::string> UnitCompiler::make(const CodeUnit &unit, llvm::Modul
     return taken.takeError();
   CodeGenerator &generator = **taken;
   generator.prepare(module);
+  hideHalfConversions(module);
   llvm::Function *function = module.getFunction(kOwnName);
   // Calls of the runtime, one behind the other, are most functions of the host and of a deep
   // network most code: to optimise them takes longer than a model's steps would ever gain.

@@ -2,6 +2,7 @@
 // One clone of each kernel per x86-64 level, told apart by function attributes; the code generator
 // then selects instructions per function, so one module and one object hold them all.
 #include "lib/Codegen/CPU/IsaVersions.h"
+#include "lib/Codegen/CPU/HalfConversions.h"
 #include "mpc-rt/executable.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/TargetParser/Host.h"
@@ -11,9 +12,9 @@ using namespace mpc;
 using llvm::StringRef;
 
 /// Each level has those before it.
-static const IsaLevel kLevels[] = {{MPC_RT_ISA_X86_64_V2, "x86-64-v2", ".v2", "128"},
-                                   {MPC_RT_ISA_X86_64_V3, "x86-64-v3", ".v3", "256"},
-                                   {MPC_RT_ISA_X86_64_V4, "x86-64-v4", ".v4", "512"}};
+static const IsaLevel kLevels[] = {{MPC_RT_ISA_X86_64_V2, "x86-64-v2", ".v2", "128", false},
+                                   {MPC_RT_ISA_X86_64_V3, "x86-64-v3", ".v3", "256", true},
+                                   {MPC_RT_ISA_X86_64_V4, "x86-64-v4", ".v4", "512", true}};
 
 /// Highest level that this machine has.
 static uint32_t hostIsa() {
@@ -30,6 +31,7 @@ static uint32_t hostIsa() {
 static void setLevel(llvm::Function &function, const IsaLevel &level) {
   function.addFnAttr("target-cpu", level.cpu);
   function.addFnAttr("prefer-vector-width", level.vectorWidth);
+  lowerHalfConversions(function, level.hasF16C);
 }
 
 std::vector<IsaLevel> mpc::listLevels(StringRef march) {

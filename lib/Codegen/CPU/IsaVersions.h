@@ -18,15 +18,17 @@ struct IsaLevel {
   llvm::StringRef suffix;
   /// AVX-512 code would otherwise use 256-bit vectors.
   llvm::StringRef vectorWidth;
+  bool hasF16C; ///< instructions that convert float16
 };
 
 /// The levels that `march` asks for, each of which has those before it.
 std::vector<IsaLevel> listLevels(llvm::StringRef march);
 
-/// Gives the function the level that everything but kernels has.
+/// Gives the function, whose conversions of float16 are hidden, the level that everything but
+/// kernels has.
 void setBaseline(llvm::Function &function);
 
-/// Clones the kernel for each level, with the level's suffix behind its name.
+/// Clones such a kernel for each level, with the level's suffix behind its name.
 void cloneForLevels(llvm::Function &kernel, llvm::ArrayRef<IsaLevel> levels);
 
 } // namespace mpc

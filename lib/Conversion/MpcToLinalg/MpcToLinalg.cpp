@@ -77,6 +77,7 @@ struct ConvertMpcToLinalgPass : mpc::impl::ConvertMpcToLinalgBase<ConvertMpcToLi
     populateContractPatterns(converter, patterns, shortProducts);
     populateConvolutionPatterns(converter, patterns);
     populateElementwisePatterns(converter, patterns);
+    populateFiniteTestPatterns(converter, patterns, finiteTests);
     populateIndexingPatterns(converter, patterns);
     populateMovementPatterns(converter, patterns);
     populateNormalizationPatterns(converter, patterns);

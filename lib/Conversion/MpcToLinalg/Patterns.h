@@ -18,6 +18,8 @@ void populateConvolutionPatterns(const mlir::TypeConverter &converter,
                                  mlir::RewritePatternSet &patterns);
 void populateElementwisePatterns(const mlir::TypeConverter &converter,
                                  mlir::RewritePatternSet &patterns);
+void populateFiniteTestPatterns(const mlir::TypeConverter &converter,
+                                mlir::RewritePatternSet &patterns, bool byProducts);
 void populateIndexingPatterns(const mlir::TypeConverter &converter,
                               mlir::RewritePatternSet &patterns);
 void populateMovementPatterns(const mlir::TypeConverter &converter,

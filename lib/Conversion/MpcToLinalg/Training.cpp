@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The training step: gradient seed, finite test, loss-scale update, and the optimizer's one pass
+// The training step: gradient seed, loss-scale update, and the optimizer's one pass
 // over memory.
 #include "dialects/mpc/IR/Mpc.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
@@ -10,7 +10,6 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mpc/Analysis/LayerPath.h"
 #include "runtime/rules/loss_scale.h"
-#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -49,55 +48,6 @@ struct LowerAllReduce : OpConversionPattern<AllReduceOp> {
                                    /*endsBucket=*/false, op.getBefore(), layerPathOf(op.getLoc()),
                                    op.getByElements(), op.getAlways());
     rewriter.replaceOp(op, reduced.getResults());
-    return success();
-  }
-};
-
-/// The largest bit pattern without its sign tells: infinities and NaN have the largest exponent, so
-/// one unsigned maximum per gradient and one comparison at the end suffice, and both vectorise.
-struct LowerAllFinite : OpConversionPattern<AllFiniteOp> {
-  using OpConversionPattern::OpConversionPattern;
-
-  LogicalResult matchAndRewrite(AllFiniteOp op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
-    Location loc = op.getLoc();
-    SmallVector<Value> largest;
-    SmallVector<llvm::APInt> infinities;
-    for (Value gradient : adaptor.getInputs()) {
-      auto type = tensorTypeOf(gradient);
-      auto element = cast<FloatType>(type.getElementType());
-      Type bits = rewriter.getIntegerType(element.getWidth());
-      infinities.push_back(llvm::APFloat::getInf(element.getFloatSemantics()).bitcastToAPInt());
-      Value start = filledFrom(rewriter, loc, RankedTensorType::get({}, bits), {},
-                               scalarOf(rewriter, loc, bits, 0));
-      SmallVector<int64_t> all = llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
-      SmallVector<AffineMap> maps{rewriter.getMultiDimIdentityMap(type.getRank()),
-                                  AffineMap::get(type.getRank(), 0, getContext())};
-      auto magnitude = llvm::APInt::getSignedMaxValue(element.getWidth());
-      largest.push_back(buildReduction(
-          rewriter, loc, gradient, start, maps, all,
-          [&](OpBuilder &b, Location l, ValueRange scalars, ValueRange top) {
-            Value pattern = arith::BitcastOp::create(b, l, bits, scalars[0]);
-            Value mask = arith::ConstantOp::create(b, l, b.getIntegerAttr(bits, magnitude));
-            Value unsignedPattern = arith::AndIOp::create(b, l, pattern, mask);
-            return SmallVector<Value>{arith::MaxUIOp::create(b, l, top[0], unsignedPattern)};
-          })[0]);
-    }
-    Value empty = tensor::EmptyOp::create(rewriter, loc, ArrayRef<int64_t>(), rewriter.getI1Type());
-    rewriter.replaceOp(
-        op,
-        buildElementwise(rewriter, loc, largest, empty,
-                         [&](OpBuilder &b, Location l, ValueRange scalars, ValueRange) {
-                           Value finite = scalarOf(b, l, b.getI1Type(), 1);
-                           for (auto [pattern, infinity] : llvm::zip_equal(scalars, infinities)) {
-                             Value limit = arith::ConstantOp::create(
-                                 b, l, b.getIntegerAttr(pattern.getType(), infinity));
-                             Value below = arith::CmpIOp::create(b, l, arith::CmpIPredicate::ult,
-                                                                 pattern, limit);
-                             finite = arith::AndIOp::create(b, l, finite, below);
-                           }
-                           return SmallVector<Value>{finite};
-                         }));
     return success();
   }
 };
@@ -161,6 +111,6 @@ struct LowerLossScaleUpdate : OpConversionPattern<LossScaleUpdateOp> {
 } // namespace
 
 void mpc::populateTrainingPatterns(const TypeConverter &converter, RewritePatternSet &patterns) {
-  patterns.add<LowerAllFinite, LowerAllReduce, LowerGradientSeed, LowerLossScaleUpdate, LowerTrace,
+  patterns.add<LowerAllReduce, LowerGradientSeed, LowerLossScaleUpdate, LowerTrace,
                LowerVariableGradient>(converter, patterns.getContext());
 }

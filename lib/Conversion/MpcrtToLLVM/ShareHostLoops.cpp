@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The pass: loops of the host that occur again become calls of one function. A deep network has the
 // same small loops in every layer and entry, and each would be optimised and selected on its own.
+// So do those of long entries that occur once: LLVM would optimise all calls around them, too.
 #include "lib/Conversion/MpcrtToLLVM/Lowering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -190,12 +191,20 @@ static func::FuncOp makeFunction(const Group &group, size_t number) {
 
 namespace {
 struct ShareHostLoopsPass : mpc::impl::ShareHostLoopsBase<ShareHostLoopsPass> {
+  using ShareHostLoopsBase::ShareHostLoopsBase;
+
   void runOnModule() override {
     ModuleOp module = getOperation();
     SmallVector<scf::ForOp> loops;
-    for (auto function : module.getOps<func::FuncOp>())
-      if (isEntry(function))
-        collect(function.getBody(), loops);
+    llvm::DenseSet<Operation *> longEntries;
+    for (auto function : module.getOps<func::FuncOp>()) {
+      if (!isEntry(function))
+        continue;
+      collect(function.getBody(), loops);
+      if (!function.isExternal() &&
+          int64_t(function.getBody().front().getOperations().size()) > longEntry)
+        longEntries.insert(function);
+    }
     size_t number = 0;
     // Results of loops that were replaced, some of which other loops use.
     llvm::DenseMap<Value, Value> replaced;
@@ -205,13 +214,15 @@ struct ShareHostLoopsPass : mpc::impl::ShareHostLoopsBase<ShareHostLoopsPass> {
     };
     SmallVector<scf::ForOp> unused;
     for (Group &group : groupEqual(loops)) {
-      if (group.loops.size() == 1)
+      if (group.loops.size() == 1 &&
+          !longEntries.contains(group.loops.front()->getParentOfType<func::FuncOp>()))
         continue;
       llvm::transform(group.captured.front(), group.captured.front().begin(), current);
       func::FuncOp shared = makeFunction(group, number++);
       remark::passed(shared.getLoc(),
                      remark::RemarkOpts::name("share-host-loops").category("mpc-kernels"))
-          << ("@" + shared.getSymName() + " in place of " + Twine(group.loops.size()) + " loops")
+          << ("@" + shared.getSymName() + " in place of " + Twine(group.loops.size()) +
+              (group.loops.size() == 1 ? " loop" : " loops"))
                  .str();
       for (auto [loop, captured] : llvm::zip_equal(group.loops, group.captured)) {
         OpBuilder builder(loop);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// float16, bfloat16 and float8 as storage types.
+// float16, bfloat16 and float8 as storage types. Conversions between float16 and float32 stay ops,
+// of which code generation makes what each level has.
 //
-// Conversions of float16 follow F. Giesen's float_to_half_fast3_rtne and half_to_float. They use no
-// denormal float32, so that the flush-to-zero mode of a call does not change them. From float64 a
-// rounding to odd comes first: two roundings to nearest would not be one.
+// Other ones are integer arithmetic that uses no denormal float32, so that the flush-to-zero mode
+// of a call does not change them. From float64 a rounding to odd comes first: two roundings to
+// nearest would not be one.
 #include "dialects/mpc/IR/Float8.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
 #include "lib/Conversion/MpcrtToLLVM/Lowering.h"
@@ -34,7 +35,6 @@ struct Bits {
   Value sub(Value x, Value y) { return arith::SubIOp::create(b, loc, x, y); }
   Value band(Value x, Value y) { return arith::AndIOp::create(b, loc, x, y); }
   Value bor(Value x, Value y) { return arith::OrIOp::create(b, loc, x, y); }
-  Value bxor(Value x, Value y) { return arith::XOrIOp::create(b, loc, x, y); }
   Value shl(Value x, unsigned n) { return arith::ShLIOp::create(b, loc, x, i32(n)); }
   Value shr(Value x, unsigned n) { return arith::ShRUIOp::create(b, loc, x, i32(n)); }
   Value select(Value c, Value x, Value y) { return arith::SelectOp::create(b, loc, c, x, y); }
@@ -44,42 +44,6 @@ struct Bits {
   Value extend(Value x) { return arith::ExtUIOp::create(b, loc, b.getI32Type(), x); }
 };
 } // namespace
-
-static Value halfToFloat(Bits k, Value half) {
-  Value h = k.extend(arith::BitcastOp::create(k.b, k.loc, k.b.getI16Type(), half));
-  Value magnitude = k.shl(k.band(h, k.i32(0x7fff)), 13);
-  Value exponent = k.band(magnitude, k.i32(0x0f800000));
-  Value normal = k.add(magnitude, k.i32(uint64_t(127 - 15) << 23));
-  Value special = k.add(normal, k.i32(uint64_t(128 - 16) << 23)); // Inf and NaN
-  Value denormal = k.ofFloat(arith::SubFOp::create(
-      k.b, k.loc, k.f32(k.add(normal, k.i32(1u << 23))), k.f32(k.i32(uint64_t(113) << 23))));
-  Value isSpecial = k.compare(arith::CmpIPredicate::eq, exponent, k.i32(0x0f800000));
-  Value isDenormal = k.compare(arith::CmpIPredicate::eq, exponent, k.i32(0));
-  Value bits = k.select(isSpecial, special, k.select(isDenormal, denormal, normal));
-  return k.f32(k.bor(bits, k.shl(k.band(h, k.i32(0x8000)), 16)));
-}
-
-static Value floatToHalf(Bits k, Value value) {
-  using P = arith::CmpIPredicate;
-  Value x = k.ofFloat(value);
-  Value sign = k.band(x, k.i32(0x80000000u));
-  Value magnitude = k.bxor(x, sign);
-  Value isNaN = k.compare(P::ugt, magnitude, k.i32(0x7f800000));
-  Value large = k.select(isNaN, k.i32(0x7e00), k.i32(0x7c00));
-  Value magic =
-      k.i32(uint64_t(126) << 23); // 0.5: its last bit has the weight of float16's smallest
-  Value denormal =
-      k.sub(k.ofFloat(arith::AddFOp::create(k.b, k.loc, k.f32(magnitude), k.f32(magic))), magic);
-  Value odd = k.band(k.shr(magnitude, 13), k.i32(1));
-  Value rebiased = k.add(magnitude, k.i32((uint32_t(15 - 127) << 23) + 0xfff));
-  Value normal = k.shr(k.add(rebiased, odd), 13);
-  Value isLarge = k.compare(P::uge, magnitude, k.i32(uint64_t(143) << 23));
-  Value isDenormal = k.compare(P::ult, magnitude, k.i32(uint64_t(113) << 23));
-  Value bits =
-      k.bor(k.select(isLarge, large, k.select(isDenormal, denormal, normal)), k.shr(sign, 16));
-  Value narrow = arith::TruncIOp::create(k.b, k.loc, k.b.getI16Type(), bits);
-  return arith::BitcastOp::create(k.b, k.loc, k.b.getF16Type(), narrow);
-}
 
 static Value bfloatToFloat(Bits k, Value value) {
   return k.f32(k.shl(k.extend(arith::BitcastOp::create(k.b, k.loc, k.b.getI16Type(), value)), 16));
@@ -197,7 +161,9 @@ static Value roundToOdd(Bits k, Value value) {
 
 static Value widen(OpBuilder &builder, Location loc, Value small, Type wide) {
   Bits k{builder, loc};
-  Value value = small.getType().isF16() ? halfToFloat(k, small) : bfloatToFloat(k, small);
+  Value value = small.getType().isF16()
+                    ? Value(arith::ExtFOp::create(builder, loc, builder.getF32Type(), small))
+                    : bfloatToFloat(k, small);
   return wide.isF64() ? Value(arith::ExtFOp::create(builder, loc, wide, value)) : value;
 }
 
@@ -208,7 +174,8 @@ static Value narrow(OpBuilder &builder, Location loc, Value wide, Type small,
     wide = roundToOdd(k, wide);
   if (isFloat8(small))
     return floatToFloat8(k, wide, cast<FloatType>(small));
-  return small.isF16() ? floatToHalf(k, wide) : floatToBfloat(k, wide, narrowNaNs);
+  return small.isF16() ? Value(arith::TruncFOp::create(builder, loc, small, wide))
+                       : floatToBfloat(k, wide, narrowNaNs);
 }
 
 /// One of two numbers, as bits: LLVM takes short vectors of bfloat through float32 on some x86-64,

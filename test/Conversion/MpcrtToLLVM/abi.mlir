@@ -7,12 +7,12 @@ module {
 mpc.variable @first : tensor<4xf32> role trainable
 mpc.variable @w : tensor<8x4xf32> role trainable
 
-// float16 is integers in memory and arithmetic is float32: no conversion is left to a library.
+// float16 is integers in memory and arithmetic is float32. Of conversions code generation makes what each level has.
 // CHECK-LABEL: llvm.func @kernel_half(%arg0: !llvm.ptr, %arg1: i64, %arg2: i64)
 // CHECK: llvm.load %{{.*}} {access_groups = [#{{.*}}]} : !llvm.ptr -> i16
-// CHECK-NOT: llvm.fpext
+// CHECK: llvm.fpext %{{.*}} : f16 to f32
 // CHECK: llvm.fadd %{{.*}} : f32
-// CHECK-NOT: llvm.fptrunc
+// CHECK: llvm.fptrunc %{{.*}} : f32 to f16
 // CHECK: llvm.br ^{{.*}} {loop_annotation = #
 func.func private @kernel_half(%x: memref<?xf16>, %begin: index, %end: index) attributes {mpcrt.kernel} {
   %c1 = arith.constant 1 : index

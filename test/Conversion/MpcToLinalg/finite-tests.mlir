@@ -1,6 +1,5 @@
-// RUN: mpc-opt %s --canonicalize --convert-mpc-to-linalg --mpc-fuse-finite-test --mpc-verify-tensors --remark-format=emitRemark --remarks-filter=mpc-fusion 2>%t.remarks | FileCheck %s
+// RUN: mpc-opt %s --canonicalize '--convert-mpc-to-linalg=finite-tests' --mpc-verify-tensors --remark-format=emitRemark --remarks-filter=mpc-fusion 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
-// RUN: mpc-opt %s --canonicalize --convert-mpc-to-linalg --mpc-fuse-finite-test | mpc-opt --mpc-fuse-finite-test | FileCheck %s
 
 // A float16 weight gradient, widened for the optimizer, is tested as the contraction writes it.
 // CHECK-LABEL: func.func @weight_gradient
