@@ -206,6 +206,7 @@ void AttentionHead::accumulate(const Lanes &left, int64_t width, const Lanes &ri
       tile.lhs = leftPanels + row * steps * kernel.lhsStepBytes;
       tile.rhs = rightPanels + column * steps * kernel.rhsStepBytes;
       tile.sums = sums.row(row * kernel.rows) + column * kernel.columns;
+      tile.nextSums = row + 1 < rowPanels ? tile.sums + kernel.rows * sums.stride : nullptr;
       kernel.multiply(tile);
     }
 }

@@ -8,17 +8,17 @@ namespace mpc::rt {
 
 // The block's panels of rhs, in groups in the order in which they are multiplied; meanwhile the
 // memory of the next group is fetched, a part with each tile. Those that the block packs itself are
-// packed from there. Where lanes are contiguous each part is packed before the next tile: the rows
-// of a whole group, which are short and often some power of two apart, would displace each other in
-// the caches (docs/decisions/0065).
+// packed from there, each part before the next tile: the rows of a whole group, which are short and
+// often some power of two apart, would displace each other in the caches (docs/decisions/0065).
 class BlockedProduct::RhsGroups {
 public:
   // `memory`: room for two groups, where they are packed and not kept for other blocks.
   RhsGroups(const BlockedProduct &product, const Block &block, uint8_t *memory)
       : product(product), kernel(product.kernel), block(block), memory(memory),
         packs(block.rhsPacking == RhsPacking::byBlock || block.rhsPacking == RhsPacking::once),
-        packsSlices(packs && !block.rhs.depthContiguous),
-        groupPanels(packs ? kernel.groupPanels : 1), firstPanel(block.column / kernel.columns),
+        leastSteps(block.rhs.depthContiguous ? kernel.alongSteps : kernel.acrossSteps),
+        packsParts(packs && leastSteps > 0), groupPanels(packs ? kernel.groupPanels : 1),
+        firstPanel(block.column / kernel.columns),
         panels(ceilDivide(block.columns, kernel.columns)),
         groupsOfChunk(ceilDivide(panels, groupPanels)),
         rowPanels(ceilDivide(block.rows, kernel.rows)), next(groupAt(0)) {}
@@ -26,15 +26,15 @@ public:
   // Begins the next group; returns its panels, one after the other.
   const uint8_t *begin() {
     group = next;
-    if (packs && (!packsSlices || group.index == 0))
-      pack(group, 0, group.steps);
+    if (packs && (!packsParts || group.index == 0))
+      pack(group, wholeOf(group));
     next = groupAt(group.index + 1);
     done = 0;
     const int64_t tiles = tilesOf(group);
-    if (packsSlices)
-      part = sliceOf(next, tiles);
+    if (packsParts)
+      part = stepsOfPart(next, tiles);
     else if (packs)
-      part = ceilDivide(sourceOf(next, 0, next.steps).rows, tiles);
+      part = ceilDivide(sourceOf(next, wholeOf(next)).rows, tiles);
     else
       part = ceilDivide(ceilDivide(next.steps * kernel.rhsStepBytes, tiles), cacheLine) * cacheLine;
     return group.data;
@@ -44,21 +44,19 @@ public:
   MemoryRows beforeTile(bool isLast) {
     if (next.steps == 0)
       return {};
-    if (packsSlices)
-      return packSlice(isLast);
+    if (packsParts)
+      return packPart(isLast);
     const int64_t first = done;
     done += part;
     if (!packs)
       return {next.data + first, part, 0, 1};
-    MemoryRows rows = sourceOf(next, 0, next.steps);
+    MemoryRows rows = sourceOf(next, wholeOf(next));
     rows.first += first * rows.stride;
     rows.rows = std::clamp<int64_t>(rows.rows - first, 0, part);
     return rows;
   }
 
 private:
-  // In steps: a call for less does more than it packs.
-  static constexpr int64_t shortestSlice = 16;
   // Counted on through all chunks. No steps: there is none.
   struct Group {
     int64_t index, panel, panels, step, steps;
@@ -80,42 +78,66 @@ private:
     return found;
   }
   int64_t tilesOf(const Group &of) const { return of.panels * rowPanels; }
-  // Steps that are packed with each of so many tiles, but for the last ones.
-  static int64_t sliceOf(const Group &of, int64_t tiles) {
-    return std::max(ceilDivide(of.steps, tiles), shortestSlice);
+
+  // Some steps of some of a group's panels. No steps: there is none.
+  struct Part {
+    int64_t panel, panels, step, steps;
+  };
+  static Part wholeOf(const Group &of) { return {0, of.panels, 0, of.steps}; }
+  // A part has all panels where their rows lie beside each other, else one.
+  bool hasOnePanel() const { return block.rhs.depthContiguous; }
+  // The steps of each part, so that there is one for each of so many tiles at most.
+  int64_t stepsOfPart(const Group &of, int64_t tiles) const {
+    const int64_t turns =
+        hasOnePanel() ? std::max<int64_t>(tiles / std::max<int64_t>(of.panels, 1), 1) : tiles;
+    return std::max(ceilDivide(of.steps, turns), leastSteps);
   }
-  MemoryRows packSlice(bool isLast) {
-    auto sizeAt = [&](int64_t step) { return std::clamp<int64_t>(next.steps - step, 0, part); };
-    pack(next, done, sizeAt(done));
-    done += part;
-    if (!isLast)
-      return sourceOf(next, done, sizeAt(done));
-    const Group afterNext = groupAt(next.index + 1);
-    return sourceOf(afterNext, 0, std::min(sliceOf(afterNext, tilesOf(next)), afterNext.steps));
-  }
-  MemoryRows sourceOf(const Group &of, int64_t step, int64_t steps) const {
-    if (steps == 0)
+  Part partAt(const Group &of, int64_t index, int64_t steps) const {
+    const int64_t parts = ceilDivide(of.steps, steps);
+    const int64_t panel = hasOnePanel() && parts > 0 ? index / parts : 0;
+    const int64_t step = (index - panel * parts) * steps;
+    if (panel >= of.panels || step >= of.steps)
       return {};
-    return block.rhs.rowsOf(of.panel, of.panels, of.step + step, steps);
+    return {panel, hasOnePanel() ? 1 : of.panels, step, std::min(steps, of.steps - step)};
   }
-  void pack(const Group &of, int64_t step, int64_t steps) const {
-    if (steps == of.steps)
-      return product.packSteps(block.rhs, of.panel, of.panels, of.step, steps,
-                               const_cast<uint8_t *>(of.data), block.rhsSums);
-    auto *to = const_cast<uint8_t *>(of.data) + step * kernel.rhsStepBytes;
-    for (int64_t panel = 0; steps > 0 && panel < of.panels; ++panel)
-      product.packSteps(block.rhs, of.panel + panel, 1, of.step + step, steps,
-                        to + panel * of.steps * kernel.rhsStepBytes, block.rhsSums);
+  MemoryRows packPart(bool isLast) {
+    pack(next, partAt(next, done++, part));
+    if (!isLast)
+      return sourceOf(next, partAt(next, done, part));
+    // The tiles of a smaller group are fewer than the parts.
+    for (Part left = partAt(next, done, part); left.steps > 0; left = partAt(next, ++done, part))
+      pack(next, left);
+    const Group afterNext = groupAt(next.index + 1);
+    return sourceOf(afterNext, partAt(afterNext, 0, stepsOfPart(afterNext, tilesOf(next))));
+  }
+  MemoryRows sourceOf(const Group &of, const Part &taken) const {
+    if (taken.steps == 0)
+      return {};
+    return block.rhs.rowsOf(of.panel + taken.panel, taken.panels, of.step + taken.step,
+                            taken.steps);
+  }
+  void pack(const Group &of, const Part &taken) const {
+    const int64_t panelBytes = of.steps * kernel.rhsStepBytes;
+    auto *to = const_cast<uint8_t *>(of.data) + taken.panel * panelBytes +
+               taken.step * kernel.rhsStepBytes;
+    // Panels follow each other in memory where all of their steps are packed.
+    const int64_t atOnce = taken.steps == of.steps ? taken.panels : 1;
+    for (int64_t panel = 0; taken.steps > 0 && panel < taken.panels; panel += atOnce)
+      product.packSteps(block.rhs, of.panel + taken.panel + panel, atOnce, of.step + taken.step,
+                        taken.steps, to + panel * panelBytes, block.rhsSums);
   }
 
   const BlockedProduct &product;
   const MicroKernel &kernel;
   const Block &block;
   uint8_t *memory;
-  const bool packs, packsSlices;
+  const bool packs;
+  const int64_t leastSteps;
+  const bool packsParts;
   const int64_t groupPanels, firstPanel, panels, groupsOfChunk, rowPanels;
   Group group = {}, next;
-  // Each tile packs or fetches a part of the next group, counted in steps, in rows or in bytes.
+  // Each tile packs a part of the next group, of so many steps, or fetches one, in rows or bytes;
+  // what is done is counted in parts, or in those.
   int64_t part = 0, done = 0;
 };
 
@@ -149,11 +171,19 @@ void BlockedProduct::multiplyBlock(const Block &block, Workspace &own) const {
       for (int64_t tiles = groups.tiles(); tiles > 0; ++column) {
         tile.lhs = lhs;
         tile.sums = sums + column * kernel.columns;
+        // The sums of the next column follow; behind the last one the next chunk adds to the first.
+        const bool isLastColumn = column + 1 == columnPanels;
+        float *nextColumn = isLastColumn ? sums : tile.sums + kernel.columns;
         for (int64_t row = 0; row < rowPanels; ++row) {
+          float *below = tile.sums + kernel.rows * tile.sumStride;
+          const bool isLastRow = row + 1 == rowPanels;
+          tile.nextSums = isLastRow ? nextColumn : below;
+          if (tile.first && !(isLastRow && isLastColumn))
+            tile.nextSums = nullptr;
           tile.nextRhs = groups.beforeTile(--tiles == 0);
           kernel.multiply(tile);
           tile.lhs += lhsBytes;
-          tile.sums += kernel.rows * tile.sumStride;
+          tile.sums = below;
           tile.nextLhs.first += tile.nextLhs.bytes;
         }
         tile.rhs += rhsBytes;

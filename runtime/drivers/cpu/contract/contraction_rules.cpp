@@ -186,6 +186,8 @@ constexpr KernelRule<Traits> rules[] = {
      "tiles of AMX, with epilogue and packing on the way", "Granite and Emerald Rapids"},
     {otherCpus, avx512Kernels, narrowOperands, always, Taken::own,
      "operands of 16 bits, which oneDNN widens", rapids},
+    {intelWithAmx, avx512Kernels, float32Operands, isStreamed, Taken::own,
+     "at most 64 rows stream kept weights", emerald},
     {otherCpus, avx512Kernels, float32Operands, isSmallOfChanging, Taken::own,
      "a small product of changing weights", rapids},
     {otherCpus, avx512Kernels, float32Operands, isLongAndWideByRegisters, Taken::own,

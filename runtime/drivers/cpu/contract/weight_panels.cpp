@@ -93,7 +93,8 @@ void multiplyTile(const WeightKernel &weights, const Sizes &sizes, const Contrac
                                    columnsOfPanel,
                                    step == 0,
                                    {next, share, 0, 1},
-                                   {next + share, share, 0, 1}});
+                                   {next + share, share, 0, 1},
+                                   /*nextSums=*/nullptr});
       next += 2 * share;
     }
   }

@@ -156,8 +156,7 @@ void multiply(const MicroTile &tile) {
   }
   const uint8_t *lhs = tile.lhs, *rhs = tile.rhs;
   LineFetcher nextLhs(tile.nextLhs, tile.steps), nextRhs(tile.nextRhs, tile.steps);
-  // The next tile of sums is 32 rows further down.
-  const uint8_t *nextSums = sums + 32 * stride;
+  const uint8_t *nextSums = reinterpret_cast<const uint8_t *>(tile.nextSums);
   const int64_t sumRows = (32 + tile.steps - 1) / tile.steps;
   for (int64_t step = 0; step < tile.steps; ++step) {
     _tile_stream_loadd(4, lhs, lineBytes);
@@ -170,7 +169,7 @@ void multiply(const MicroTile &tile) {
     _tile_dpbf16ps(3, 5, 7);
     nextLhs.fetch();
     nextRhs.fetch();
-    if (!tile.first)
+    if (nextSums)
       for (int64_t i = 0; i < sumRows; ++i, nextSums += stride) {
         _mm_prefetch(reinterpret_cast<const char *>(nextSums), _MM_HINT_T0);
         _mm_prefetch(reinterpret_cast<const char *>(nextSums + lineBytes), _MM_HINT_T0);
@@ -309,6 +308,8 @@ const MicroKernel amxBFloat16 = {
     /*steps=*/16,
     /*blockRows=*/384,
     /*blockColumns=*/512,
+    /*acrossSteps=*/16,
+    /*alongSteps=*/16,
     /*groupPanels=*/8,    packsOfLhs, packsOfRhs, enter,     leave, multiply, {&pieces, &pieces}};
 
 } // namespace mpc::rt

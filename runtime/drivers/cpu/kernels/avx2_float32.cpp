@@ -13,7 +13,8 @@ struct Vectors256 {
   using Sums = __m256;
   using Words = __m256i;
   // A step is so short that lines of several are spread over the groups of rows that read them.
-  static constexpr int64_t lanes = 8, panelRows = 6, panelColumns = 16, fetchingSteps = 4;
+  static constexpr int64_t lanes = 8, panelRows = 6, panelColumns = 16, fetchingSteps = 4,
+                           lhsStepsAhead = 0;
   static constexpr bool masksLoads = false;
   static Sums zero() { return _mm256_setzero_ps(); }
   static Sums load(const float *from) { return _mm256_load_ps(from); }
@@ -125,6 +126,8 @@ const MicroKernel avx2Float32 = {"avx2_float32",
                                  /*steps=*/256,
                                  /*blockRows=*/384,
                                  /*blockColumns=*/256,
+                                 /*acrossSteps=*/16,
+                                 /*alongSteps=*/0,
                                  /*groupPanels=*/4,
                                  Packs<Vectors256::panelRows>::of,
                                  Packs<Vectors256::panelColumns>::of,

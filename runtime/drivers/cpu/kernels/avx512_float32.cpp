@@ -46,6 +46,10 @@ struct Step : Vectors512 {
   }
 };
 
+struct AheadStep : Step {
+  static constexpr int64_t lhsStepsAhead = 16;
+};
+
 template <int64_t width> struct Packs {
   static constexpr PackPanels of[3][2] = {
       {packAcrossDepth<Widened<Float32>, width>, packAlongDepth<Widened<Float32>, width>},
@@ -110,24 +114,31 @@ template <typename Round> struct LookUpAndDivide : LookUp<Round> {
   }
 };
 
+constexpr MicroKernel kernelOf(int64_t steps, void (*multiply)(const MicroTile &)) {
+  return {"avx512_float32",
+          panelRows,
+          panelColumns,
+          /*depth=*/1,
+          panelRows * stepBytesPerLane,
+          panelColumns * stepBytesPerLane,
+          steps,
+          /*blockRows=*/384,
+          /*blockColumns=*/512,
+          /*acrossSteps=*/16,
+          /*alongSteps=*/0,
+          /*groupPanels=*/1,
+          Packs<panelRows>::of,
+          Packs<panelColumns>::of,
+          nothing,
+          nothing,
+          multiply,
+          {&manyColumns, &aFewColumns}};
+}
+
 } // namespace
 
-const MicroKernel avx512Float32 = {"avx512_float32",
-                                   panelRows,
-                                   panelColumns,
-                                   /*depth=*/1,
-                                   panelRows *stepBytesPerLane,
-                                   panelColumns *stepBytesPerLane,
-                                   /*steps=*/512,
-                                   /*blockRows=*/384,
-                                   /*blockColumns=*/512,
-                                   /*groupPanels=*/1,
-                                   Packs<panelRows>::of,
-                                   Packs<panelColumns>::of,
-                                   nothing,
-                                   nothing,
-                                   multiplyPanels<Step>,
-                                   {&manyColumns, &aFewColumns}};
+const MicroKernel avx512Float32 = kernelOf(/*steps=*/512, multiplyPanels<Step>);
+const MicroKernel avx512Float32Ahead = kernelOf(/*steps=*/256, multiplyPanels<AheadStep>);
 
 const WeightKernel avx512Float32Weights = {
     "avx512_float32_weights",

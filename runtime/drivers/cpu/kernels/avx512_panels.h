@@ -23,7 +23,8 @@ inline __mmask16 firstOf(int64_t count) {
 struct Vectors512 {
   using Sums = __m512;
   using Words = __m512i;
-  static constexpr int64_t lanes = 16, panelRows = 6, panelColumns = 64, fetchingSteps = 1;
+  static constexpr int64_t lanes = 16, panelRows = 6, panelColumns = 64, fetchingSteps = 1,
+                           lhsStepsAhead = 0;
   static constexpr bool masksLoads = true;
   static Sums zero() { return _mm512_setzero_ps(); }
   static Sums load(const float *from) { return _mm512_load_ps(from); }

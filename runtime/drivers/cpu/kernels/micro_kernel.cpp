@@ -37,7 +37,8 @@ constexpr Row<MicroKernel> microKernels[] = {
     {everyCpu, v4, MPC_RT_BFLOAT16, 0, mayUseLibraryTiles, &amxBFloat16},
     // Twice as fast as float32 on Zen 4 and 5; on Granite Rapids half as fast.
     {amdCpus, v4, MPC_RT_BFLOAT16, MPC_RT_FEATURE_AVX512_BF16, always, &avx512BFloat16},
-    {everyCpu, v4, MPC_RT_FLOAT32, MPC_RT_FEATURE_AVX512_V4, always, &avx512Float32},
+    {amdCpus, v4, MPC_RT_FLOAT32, MPC_RT_FEATURE_AVX512_V4, always, &avx512Float32},
+    {everyCpu, v4, MPC_RT_FLOAT32, MPC_RT_FEATURE_AVX512_V4, always, &avx512Float32Ahead},
     // Zen 3, and Zen 5 without its AVX-512.
     {everyCpu, v3, MPC_RT_FLOAT32, 0, always, &avx2Float32},
 };
@@ -78,7 +79,8 @@ const Int8Kernel *int8Kernel(int isa) noexcept { return find(int8Kernels, isa, M
 const WeightKernel *weightKernel(int isa, int dtype) noexcept {
   if (dtype == MPC_RT_BFLOAT16)
     return bfloat16MicroKernel(isa) == &avx512BFloat16 ? &avx512BFloat16Weights : nullptr;
-  return float32MicroKernel(isa) == &avx512Float32 ? &avx512Float32Weights : nullptr;
+  const MicroKernel *float32 = float32MicroKernel(isa);
+  return float32 && float32->packRhs == avx512Float32.packRhs ? &avx512Float32Weights : nullptr;
 }
 
 int packedDtype(const MicroKernel &kernel) noexcept {

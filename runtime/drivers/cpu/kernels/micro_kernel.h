@@ -56,6 +56,9 @@ struct MicroTile {
   // The tiles after this one read this memory, which is fetched into the second-level cache
   // meanwhile.
   MemoryRows nextLhs, nextRhs;
+  // The sums that the next tile adds to, which are fetched into the first-level cache; null where
+  // it replaces them.
+  const float *nextSums;
 };
 
 // Lanes of lhs that are read where they lie in memory, k by k in pieces: what a window of an image
@@ -102,6 +105,9 @@ struct MicroKernel {
   // of its panels at a time, so that sums are seldom loaded and stored, while all that its tiles
   // read again still comes from near caches. They are multiples of `rows` and `columns`.
   int64_t steps, blockRows, blockColumns;
+  // The steps of rhs that a block packs between two tiles at the least, where columns or k lie
+  // together in memory; 0: the whole group at its turn (docs/decisions/0065).
+  int64_t acrossSteps, alongSteps;
   // Panels of rhs that a block packs together while it multiplies: pieces of rows in memory are
   // whole lines, and not too short.
   int64_t groupPanels;
@@ -122,7 +128,10 @@ const PieceKernel &pieceKernelFor(const MicroKernel &kernel, int64_t columns) no
 
 constexpr size_t microKernelStateBytes = 64;
 
-extern const MicroKernel amxBFloat16, avx512BFloat16, avx512Float32, avx2Float32;
+// The second of float32 on AVX-512 asks for lhs and sums ahead of its tiles, in shorter panels: for
+// CPUs whose second-level cache does not foresee them (docs/decisions/0102).
+extern const MicroKernel amxBFloat16, avx512BFloat16, avx512Float32, avx512Float32Ahead,
+    avx2Float32;
 
 // Threads of a blocked product pack the columns that they multiply, instead of all of them before
 // the first block.

@@ -5,7 +5,8 @@
 //
 // `Step` and `Operand` are the kernel's, and have what its vectors are: Words, `lanes` lanes of a
 // step, and Sums, as many sums; how both are loaded, stored and transposed; panelRows and
-// panelColumns; and fetchingSteps, before which multiplyPieces() fetches lines.
+// panelColumns; fetchingSteps, before which multiplyPieces() fetches lines; and lhsStepsAhead,
+// which multiplyPanels() fetches into the first-level cache, with the next sums; 0: neither.
 //
 // This header is for files compiled for one kind of CPU: nothing here has external linkage.
 #ifndef MPC_RUNTIME_DRIVERS_CPU_KERNELS_VECTOR_PANELS_H
@@ -18,7 +19,7 @@
 namespace mpc::rt {
 namespace {
 
-constexpr int64_t stepBytesPerLane = 4;
+constexpr int64_t stepBytesPerLane = 4, wordsOfLine = 16;
 
 template <typename Operand>
 const typename Operand::Storage *at(const PanelSource &source, int64_t stride, int64_t contiguous) {
@@ -88,11 +89,13 @@ void packAcrossDepth(const PanelSource &source, int64_t panels, int64_t steps, v
 template <typename Step, int64_t rows = Step::panelRows>
 void multiplyPanels(const MicroTile &tile) {
   constexpr int64_t lanes = Step::lanes, vectors = Step::panelColumns / lanes;
+  // Stores of sums might change the tile, as far as the compiler knows.
+  float *const sumsAt = tile.sums;
+  const int64_t sumStride = tile.sumStride;
   typename Step::Sums sums[rows][vectors];
   for (int64_t i = 0; i < rows; ++i)
     for (int64_t j = 0; j < vectors; ++j)
-      sums[i][j] =
-          tile.first ? Step::zero() : Step::load(tile.sums + i * tile.sumStride + lanes * j);
+      sums[i][j] = tile.first ? Step::zero() : Step::load(sumsAt + i * sumStride + lanes * j);
   const int32_t *lhs = reinterpret_cast<const int32_t *>(tile.lhs);
   const int32_t *rhs = reinterpret_cast<const int32_t *>(tile.rhs);
   const auto addStep = [&] {
@@ -110,9 +113,19 @@ void multiplyPanels(const MicroTile &tile) {
   constexpr int64_t fetchingSteps = 4;
   const int64_t calls = tile.steps / fetchingSteps;
   LineFetcher nextLhs(tile.nextLhs, calls), nextRhs(tile.nextRhs, calls);
+  const float *nextSums = tile.nextSums;
   for (int64_t call = 0; call < calls; ++call) {
     nextLhs.fetch();
     nextRhs.fetch();
+    if constexpr (Step::lhsStepsAhead > 0) {
+      for (int64_t i = 0; i < fetchingSteps * Step::panelRows; i += wordsOfLine)
+        fetch<_MM_HINT_T0>(lhs + Step::lhsStepsAhead * Step::panelRows + i);
+      if (nextSums && call < rows) {
+        for (int64_t j = 0; j < Step::panelColumns; j += wordsOfLine)
+          fetch<_MM_HINT_T0>(nextSums + j);
+        nextSums += sumStride;
+      }
+    }
     for (int64_t i = 0; i < fetchingSteps; ++i)
       addStep();
   }
@@ -120,7 +133,7 @@ void multiplyPanels(const MicroTile &tile) {
     addStep();
   for (int64_t i = 0; i < rows; ++i)
     for (int64_t j = 0; j < vectors; ++j)
-      Step::store(tile.sums + i * tile.sumStride + lanes * j, sums[i][j]);
+      Step::store(sumsAt + i * sumStride + lanes * j, sums[i][j]);
 }
 
 template <typename Step, int64_t rows, int64_t vectors> void multiplyPieces(const PieceTile &tile) {

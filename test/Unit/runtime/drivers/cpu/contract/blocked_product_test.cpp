@@ -24,7 +24,7 @@ namespace {
 using cts::ContractionCase;
 using cts::ContractionData;
 
-enum class Kernel { amxBFloat16, avx512BFloat16, avx512Float32, avx2Float32 };
+enum class Kernel { amxBFloat16, avx512BFloat16, avx512Float32, avx512Float32Ahead, avx2Float32 };
 
 const MicroKernel *find(Kernel kernel) {
   if (cpu().isa < (kernel == Kernel::avx2Float32 ? MPC_RT_ISA_X86_64_V3 : MPC_RT_ISA_X86_64_V4))
@@ -36,6 +36,8 @@ const MicroKernel *find(Kernel kernel) {
     return cpu().features & MPC_RT_FEATURE_AVX512_BF16 ? &avx512BFloat16 : nullptr;
   case Kernel::avx512Float32:
     return &avx512Float32;
+  case Kernel::avx512Float32Ahead:
+    return &avx512Float32Ahead;
   case Kernel::avx2Float32:
     return &avx2Float32;
   }
@@ -43,7 +45,7 @@ const MicroKernel *find(Kernel kernel) {
 
 std::string nameOf(Kernel kernel) {
   static const char *const names[] = {"amxBFloat16", "avx512BFloat16", "avx512Float32",
-                                      "avx2Float32"};
+                                      "avx512Float32Ahead", "avx2Float32"};
   return names[static_cast<int>(kernel)];
 }
 
@@ -59,6 +61,7 @@ protected:
     small.blockRows = 3 * kernel->rows;
     small.blockColumns = 3 * kernel->columns;
     small.groupPanels = std::min<int64_t>(kernel->groupPanels, 2);
+    small.alongSteps = std::min<int64_t>(kernel->alongSteps, 1);
   }
 
   // Everything beside the kernel runs at this level.
@@ -379,7 +382,8 @@ TEST_P(BlockedProducts, KeepNanAndInfinityInTheirRowsAndColumns) {
 INSTANTIATE_TEST_SUITE_P(
     Every, BlockedProducts,
     ::testing::Combine(::testing::Values(Kernel::amxBFloat16, Kernel::avx512BFloat16,
-                                         Kernel::avx512Float32, Kernel::avx2Float32),
+                                         Kernel::avx512Float32, Kernel::avx512Float32Ahead,
+                                         Kernel::avx2Float32),
                        ::testing::Bool()),
     [](const auto &kernel) {
       return nameOf(std::get<0>(kernel.param)) + (std::get<1>(kernel.param) ? "PackingOnce" : "");
