@@ -320,7 +320,19 @@ struct HalfSums {
   }
 };
 
+void countWidened(const uint16_t *values, size_t count, BlockStatistics &result) {
+  float wide[statisticsBlock];
+  for (size_t i = 0; i < count; ++i) {
+    const uint32_t bits = static_cast<uint32_t>(values[i]) << 16;
+    __builtin_memcpy(wide + i, &bits, sizeof bits);
+  }
+  countWide(wide, count, bfloat16Bounds, result);
+}
+
 void countBFloat16(const uint16_t *values, size_t count, BlockStatistics &result) {
+  // Vectors of SSE are short: the code below would have 4 KB more for them than elsewhere.
+  if constexpr (MPC_ISA_LEVEL == 2)
+    return countWidened(values, count, result);
   constexpr size_t halfGroup = 2 * halfLanes;
   alignas(bytesOfVector) uint8_t places[statisticsBlock];
   HalfSums sums;
@@ -340,14 +352,8 @@ void countBFloat16(const uint16_t *values, size_t count, BlockStatistics &result
   }
   const uint32_t largest = __builtin_reduce_max(sums.largest),
                  smallest = uint32_t{__builtin_reduce_min(sums.below)} + 1;
-  if (largest && (largest < leastSquared || largest > mostSquared)) {
-    float wide[statisticsBlock];
-    for (size_t j = 0; j < count; ++j) {
-      const uint32_t bits = static_cast<uint32_t>(values[j]) << 16;
-      __builtin_memcpy(wide + j, &bits, sizeof bits);
-    }
-    return countWide(wide, count, bfloat16Bounds, result);
-  }
+  if (largest && (largest < leastSquared || largest > mostSquared))
+    return countWidened(values, count, result);
   result.infinite = result.nan = result.saturated = 0;
   result.largest = largest << 16;
   result.smallest = largest ? smallest << 16 : ~0u;

@@ -42,3 +42,5 @@ func.func @loss(%p: tensor<?x4xf32> {mpc.input = "out0"}, %y: tensor<?x4xf32> {m
 // CHECK: return
 // CHECK-LABEL: func.func @twin_step
 // CHECK-NOT: f16
+// CHECK-LABEL: func.func @apart_step
+// CHECK: mpc.cast %{{.*}} : tensor<?x8xf32> to tensor<?x8xf16>
