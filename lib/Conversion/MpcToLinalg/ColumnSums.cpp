@@ -1,47 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// mpc-fuse-column-sums: the gradient of a bias in the contraction that makes the gradient of the
-// weights, which reads the same cotangent.
+// The gradient of a bias in the contraction that makes the gradient of the weights, which reads the
+// same cotangent.
 #include "dialects/mpcrt/IR/Mpcrt.h"
-#include "lib/Transforms/ContractedMatrix.h"
-#include "lib/Transforms/Fusion.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "lib/Conversion/MpcToLinalg/ProductParts.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
-#include "mpc/Transforms/Passes.h"
-
-namespace mpc {
-#define GEN_PASS_DEF_FUSECOLUMNSUMS
-#include "mpc/Transforms/Passes.h.inc"
-} // namespace mpc
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mpc/Analysis/FusionRemark.h"
+#include "mpc/Analysis/Reshapes.h"
 
 using namespace mlir;
 using namespace mpc;
-using linalg::GenericOp;
 
-/// Whether the op sums, from 0 on and in float32, all elements that have the same last index.
-static bool isColumnSum(GenericOp op) {
-  if (!op.hasPureTensorSemantics() || op.getNumDpsInputs() != 1 || op.getNumDpsInits() != 1 ||
-      op.getNumLoops() < 2 || op.getNumParallelLoops() != 1)
-    return false;
-  const unsigned last = op.getNumLoops() - 1;
-  auto maps = op.getIndexingMapsArray();
-  if (!maps[0].isIdentity() ||
-      maps[1] != AffineMap::get(last + 1, 0, getAffineDimExpr(last, op.getContext())))
-    return false;
-  auto fill = op.getDpsInits()[0].getDefiningOp<linalg::FillOp>();
-  if (!fill || !matchPattern(fill.getInputs()[0], m_PosZeroFloat()) ||
-      !getElementTypeOrSelf(op.getResultTypes()[0]).isF32())
-    return false;
-  auto yield = cast<linalg::YieldOp>(op.getBody()->getTerminator());
-  auto add = yield.getValues()[0].getDefiningOp<arith::AddFOp>();
-  if (!add || add.getLhs() != op.getRegionOutputArgs()[0])
-    return false;
-  Value added = add.getRhs();
-  if (auto widened = added.getDefiningOp<arith::ExtFOp>())
-    added = widened.getIn();
-  return added == op.getRegionInputArgs()[0];
+/// The tensor whose columns are summed, which the sum may read in float32.
+static Value summedTensor(ReduceOp sum) {
+  auto cast = sum.getInput().getDefiningOp<CastOp>();
+  return cast && isWideningCast(cast) ? cast.getInput() : sum.getInput();
+}
+
+bool mpc::isWideningCast(CastOp op) {
+  Type type = elementTypeOf(op.getInput());
+  return elementTypeOf(op.getResult()).isF32() && (type.isBF16() || type.isF16());
+}
+
+bool mpc::isColumnSum(ReduceOp op) {
+  const int64_t last = tensorTypeOf(op.getInput()).getRank() - 1;
+  Type element = elementTypeOf(op.getInput());
+  return op.getKind() == ReduceKind::Sum && last > 0 && isa<FloatType>(element) &&
+         widerOf32(element).isF32() && int64_t(op.getAxes().size()) == last &&
+         !llvm::is_contained(op.getAxes(), last);
 }
 
 /// Whether the op puts a matrix into a corner of zeros, as mpc-pad-dims does: sums of columns stay,
@@ -81,7 +70,7 @@ static SmallVector<mpcrt::ContractOp> readersOf(Value value) {
 }
 
 /// The ops between the sum and the contraction that are computed from the sum.
-static SmallVector<Operation *> findEarlyUsers(GenericOp sum, mpcrt::ContractOp contract) {
+static SmallVector<Operation *> findEarlyUsers(ReduceOp sum, mpcrt::ContractOp contract) {
   SmallVector<Operation *> users;
   if (contract->isBeforeInBlock(sum))
     return users;
@@ -103,29 +92,20 @@ static SmallVector<Operation *> findEarlyUsers(GenericOp sum, mpcrt::ContractOp 
   return users;
 }
 
-/// Whether the op rounds its one input to the element type.
-static bool isRounding(Operation *op, Type element) {
-  auto generic = dyn_cast<GenericOp>(op);
-  Value yielded = yieldOfElements(generic, 1);
-  auto rounded = yielded ? yielded.getDefiningOp<arith::TruncFOp>() : arith::TruncFOp();
-  return rounded && rounded.getIn() == generic.getRegionInputArgs()[0] &&
-         rounded.getType() == element;
-}
-
 /// Why sums of the type of the contraction's result would not do; empty when they do.
-static StringRef obstacleOfRounding(mpcrt::ContractOp contract, GenericOp sum) {
+static StringRef obstacleOfRounding(mpcrt::ContractOp contract, ReduceOp sum) {
   Type out = getElementTypeOrSelf(contract.getOut().getType());
   if (contract.getAccumulate())
     return "the contraction adds to another result";
   if (out.isF32())
     return "";
-  if (!llvm::all_of(sum->getUsers(), [&](Operation *user) { return isRounding(user, out); }))
+  if (elementTypeOf(sum.getResult()) != out)
     return "the sums are not rounded to the type of the contraction's result";
   return "";
 }
 
 /// Why the contraction cannot sum; empty when it can.
-static std::string obstacleOfSum(mpcrt::ContractOp contract, GenericOp sum, bool rounded) {
+static std::string obstacleOfSum(mpcrt::ContractOp contract, ReduceOp sum, bool rounded) {
   auto rhs = cast<RankedTensorType>(contract.getRhs().getType());
   if (contract->getBlock() != sum->getBlock() || !isa<FunctionOpInterface>(contract->getParentOp()))
     return "the contraction runs in a loop";
@@ -144,43 +124,44 @@ static std::string obstacleOfSum(mpcrt::ContractOp contract, GenericOp sum, bool
   return rounded ? obstacleOfRounding(contract, sum).str() : "";
 }
 
-static void fuseSum(IRRewriter &rewriter, GenericOp sum, bool rounded) {
+/// What replaces `sum`, of the columns that the contraction summed.
+static Value asResult(IRRewriter &rewriter, ReduceOp sum, Value sums) {
+  Location loc = sum.getLoc();
+  const int64_t columns = lastExtentOf(sum.getInput());
+  if (lastExtentOf(sums) != columns)
+    sums = tensor::ExtractSliceOp::create(rewriter, loc, sums,
+                                          ArrayRef<OpFoldResult>(rewriter.getIndexAttr(0)),
+                                          ArrayRef<OpFoldResult>(rewriter.getIndexAttr(columns)),
+                                          ArrayRef<OpFoldResult>(rewriter.getIndexAttr(1)));
+  RankedTensorType type = sum.getResult().getType();
+  // Sums of 16 bits are rounded already.
+  if (elementTypeOf(sums) != type.getElementType())
+    sums = CastOp::create(rewriter, loc, RankedTensorType::get({columns}, type.getElementType()),
+                          sums);
+  return sums.getType() == type ? sums : Value(ReshapeOp::create(rewriter, loc, type, sums));
+}
+
+void mpc::takeColumnSum(IRRewriter &rewriter, ReduceOp sum, bool rounded) {
   std::string obstacle = "no contraction has the summed value on its right";
-  for (mpcrt::ContractOp contract : readersOf(sum.getDpsInputs()[0])) {
+  for (mpcrt::ContractOp contract : readersOf(summedTensor(sum))) {
     obstacle = obstacleOfSum(contract, sum, rounded);
     if (!obstacle.empty())
       continue;
-    // A rounding of the sums, for instance.
     Operation *last = contract;
     for (Operation *user : findEarlyUsers(sum, contract)) {
       rewriter.moveOpAfter(user, last);
       last = user;
     }
     rewriter.setInsertionPoint(contract);
-    const int64_t columns = cast<RankedTensorType>(sum.getResultTypes()[0]).getDimSize(0);
-    const int64_t summed = cast<RankedTensorType>(contract.getRhs().getType()).getDimSize(1);
-    Type element = rounded ? getElementTypeOrSelf(contract.getOut().getType())
-                           : getElementTypeOrSelf(sum.getResultTypes()[0]);
+    Type element =
+        rounded ? getElementTypeOrSelf(contract.getOut().getType()) : rewriter.getF32Type();
     mpcrt::ContractOp::Extras extras = contract.getExtras();
-    extras.sums = tensor::EmptyOp::create(rewriter, sum.getLoc(), summed, element);
+    extras.sums =
+        tensor::EmptyOp::create(rewriter, sum.getLoc(), lastExtentOf(contract.getRhs()), element);
     auto merged = contract.cloneWith(rewriter, extras);
-    Value sums = merged.getSumsResult();
-    if (summed != columns)
-      sums = tensor::ExtractSliceOp::create(rewriter, sum.getLoc(), sums,
-                                            ArrayRef<OpFoldResult>(rewriter.getIndexAttr(0)),
-                                            ArrayRef<OpFoldResult>(rewriter.getIndexAttr(columns)),
-                                            ArrayRef<OpFoldResult>(rewriter.getIndexAttr(1)));
-    // Sums of 16 bits are rounded already.
-    if (sums.getType() != sum.getResultTypes()[0]) {
-      for (Operation *rounding : llvm::to_vector(sum->getUsers()))
-        rewriter.replaceOp(rounding, sums);
-    }
     remark::passed(sum.getLoc(), fusionRemark("column-sums"))
         << ("columns summed by the contraction of " + contract.getLayer()).str();
-    if (sum->use_empty())
-      rewriter.eraseOp(sum);
-    else
-      rewriter.replaceOp(sum, sums);
+    rewriter.replaceOp(sum, asResult(rewriter, sum, merged.getSumsResult()));
     SmallVector<Value> results{merged.getResult(0)};
     if (merged.getLargest())
       results.push_back(merged.getLargestResult());
@@ -190,20 +171,3 @@ static void fuseSum(IRRewriter &rewriter, GenericOp sum, bool rounded) {
   remark::missed(sum.getLoc(), fusionRemark("column-sums"))
       << remark::reason("sums of columns not in a contraction: {0}", obstacle);
 }
-
-namespace {
-struct FuseColumnSumsPass : mpc::impl::FuseColumnSumsBase<FuseColumnSumsPass> {
-  using FuseColumnSumsBase::FuseColumnSumsBase;
-
-  void runOnModule() override {
-    SmallVector<GenericOp> sums;
-    getOperation().walk([&](GenericOp op) {
-      if (isColumnSum(op))
-        sums.push_back(op);
-    });
-    IRRewriter rewriter(&getContext());
-    for (GenericOp sum : sums)
-      fuseSum(rewriter, sum, rounded);
-  }
-};
-} // namespace
