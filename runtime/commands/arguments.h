@@ -45,9 +45,8 @@ public:
   void requirePositional(size_t count, const char *what);
   /// Adds a fault where the option is "-", which would be the name of `what` (a file, a folder).
   void requirePath(const std::string &name, const char *what);
-  /// The same of a file, and a fault where the option names one with another suffix than
-  /// `suffixes`: the content would not be what it says. Names without one, and devices, may be
-  /// anything.
+  /// Adds a fault where the option is "-" or names a file with another suffix than `suffixes`: the
+  /// content would not be what it says. Names without one, and devices, may be anything.
   void requireSuffix(const std::string &name, const std::vector<std::string> &suffixes);
   /// Adds a fault for each of `outputs` that names the same regular file as another one, as one of
   /// `inputs` or as one that mpcc wrote of the model (the first positional argument): one of the

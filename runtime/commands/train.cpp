@@ -385,13 +385,14 @@ private:
         note(overlap);
     }
     if (interrupted) {
-      const int number =
-          Interruption::signal() ? Interruption::signal() : SIGTERM; // of another rank
+      if (Status status = askAll(callbacks_, &training::Callback::interrupted); !status)
+        return console_.fail(status.failure());
+      const int own = Interruption::signal(); // 0: another rank's
       console_.note("interrupted after step " + std::to_string(state_.globalStep) +
                     (options_.checkpoint.empty()
                          ? "; nothing was saved: --checkpoint DIR would have"
                          : "; go on with --resume " + options_.checkpoint));
-      return 128 + number;
+      return 128 + (own ? own : SIGTERM);
     }
     // Weights change on all ranks below, or are read on the first one.
     const bool changesWeights = training::hasAverages(session_) || options_.earlyStop;
@@ -403,9 +404,8 @@ private:
       if (Status status = training::finalizeAverages(session_); !status)
         return console_.fail(status.failure());
     // Behind the averages, which best weights replace.
-    for (const auto &callback : callbacks_)
-      if (Status status = callback->trainEnd(); !status)
-        return console_.fail(status.failure());
+    if (Status status = askAll(callbacks_, &training::Callback::trainEnd); !status)
+      return console_.fail(status.failure());
     if (!options_.save.empty())
       if (Status status = training::saveVariables(session_, options_.save); !status)
         return console_.fail(status.failure());

@@ -4,36 +4,26 @@
 #include "runtime/base/status.h"
 #include "runtime/execution/context.h"
 #include "runtime/rules/entry_names.h"
+#include "runtime/rules/entry_use.h"
 
 #include <algorithm>
 #include <cstring>
-#include <iterator>
 
 using namespace mpc::rt;
 
 namespace {
 
-// Entries that only read what matrix products take from variables. Anything else may update, so
-// packed weights are dropped after it.
+// Packed weights are dropped after an entry that may update them.
 WeightUse weightUse(const mpc_rt_entry_info_t &entry) {
-  static const char *const readers[] = {"predict",       "evaluate",      "metric_results",
-                                        "trace_predict", "trace_step",    "twin_predict",
-                                        "twin_step",     "apart_predict", "apart_step"};
-  const std::string_view use = mpc::rules::entryWithoutShape(entry.name);
-  const bool reads = std::any_of(std::begin(readers), std::end(readers),
-                                 [&](const char *name) { return use == name; });
-  return reads ? WeightUse::constant : WeightUse::updated;
+  const auto use = mpc::rules::entryUse(mpc::rules::entryWithoutShape(entry.name));
+  return use.updatesWeights ? WeightUse::updated : WeightUse::constant;
 }
 
 // Means over no rows are NaN, which training would write into the model, and evaluation into the
 // metrics.
 bool needsRows(const mpc_rt_entry_info_t &entry) {
-  static const char *const names[] = {"train_step", "train_forward", "gradients",  "evaluate",
-                                      "trace_step", "twin_step",     "apart_step", "watched_step"};
-  const bool isOne = std::any_of(std::begin(names), std::end(names), [&](const char *name) {
-    return std::strcmp(entry.name, name) == 0;
-  });
-  return isOne && std::any_of(entry.inputs, entry.inputs + entry.input_count, hasRows);
+  return mpc::rules::entryUse(entry.name).takesMeans &&
+         std::any_of(entry.inputs, entry.inputs + entry.input_count, hasRows);
 }
 
 // A rank without rows still takes part in the means of the others, but for stages, which keep rows:

@@ -35,7 +35,7 @@ struct StatisticsKernels {
   // Replaces what `result` holds.
   void (*count)(const float *values, size_t count, const FormatBounds &format,
                 BlockStatistics &result);
-  // The same of bfloat16 as it lies in memory.
+  // Counts elements of bfloat16 as they lie in memory.
   void (*countBFloat16)(const uint16_t *values, size_t count, BlockStatistics &result);
   void (*compare)(const float *values, const float *kept, size_t count, BlockErrors &result);
 };

@@ -125,7 +125,7 @@ Status StepReports::write(int64_t step, int64_t rows, std::vector<TracedValue> v
   return Status();
 }
 
-Status StepReports::trainEnd() {
+Status StepReports::finish() {
   if (Status status = finishWriting(); !status || options_.page.empty())
     return status;
   return data::writeFileAtomically(

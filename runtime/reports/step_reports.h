@@ -30,7 +30,8 @@ public:
   data::Status stepBegin(int64_t step, const std::vector<int64_t> &rows) override;
   const mpc_rt_entry_info_t *stepEntry(int64_t step) override;
   data::Status stepRan(int64_t step, const std::vector<int64_t> &rows) override;
-  data::Status trainEnd() override;
+  data::Status trainEnd() override { return finish(); }
+  data::Status interrupted() override { return finish(); }
 
 private:
   StepReports(training::Session &session, const data::Dataset &data, StepReportOptions options)
@@ -39,6 +40,8 @@ private:
   data::Status write(int64_t step, int64_t rows, std::vector<TracedValue> values);
   /// Waits for the report before this one, and says whether it was written.
   data::Status finishWriting() { return writing_.valid() ? writing_.get() : data::Status(); }
+  /// Waits for the last report, and writes the page.
+  data::Status finish();
   std::string fileOf(int64_t step, const char *suffix) const;
 
   training::Session &session_;

@@ -50,9 +50,20 @@ public:
   virtual data::Status historyChanged(const std::vector<Logs> &history) { return data::Status(); }
   /// After the last epoch, not after an interrupted one.
   virtual data::Status trainEnd() { return data::Status(); }
+  /// After the last step of a training that is interrupted, in place of trainEnd().
+  virtual data::Status interrupted() { return data::Status(); }
   virtual void save(CallbackState &) const {}
   virtual void restore(const CallbackState &) {}
 };
+
+/// Asks each of them for its trainEnd() or interrupted(), up to the first one that fails.
+inline data::Status askAll(const std::vector<std::unique_ptr<Callback>> &callbacks,
+                           data::Status (Callback::*what)()) {
+  for (const auto &callback : callbacks)
+    if (data::Status status = (callback.get()->*what)(); !status)
+      return status;
+  return data::Status();
+}
 
 } // namespace mpc::training
 #endif

@@ -164,10 +164,11 @@ class Suite:
 
     def test_scarce_memory(self):
         program = self.build("scarce", "-lmpcrt")
-        for entry in ["predict", "train_step"]:
-            result = subprocess.run([program, self.guide("float32"), entry, "64"], capture_output=True, text=True, timeout=500)
+        # Few rows are multiplied by kernels of ours on some CPUs, many by oneDNN, which is loaded then.
+        for entry, rows in [("predict", "64"), ("train_step", "64"), ("predict", "256")]:
+            result = subprocess.run([program, self.guide("float32"), entry, rows], capture_output=True, text=True, timeout=500)
             if result.returncode:
-                raise Wrong(f"{entry}: exit {result.returncode}: {result.stdout[-1500:]}{result.stderr[-1500:]}")
+                raise Wrong(f"{entry} of {rows}: exit {result.returncode}: {result.stdout[-1500:]}{result.stderr[-1500:]}")
 
     def test_two_threads_in_one_context(self):
         program = self.build("overlap", "-lmpcrt")

@@ -48,8 +48,10 @@ int main(int, char **arguments) {
   if (mpc_rt_model_load(arguments[1], &model))
     return 1;
   unsigned counts[2] = {};
-  // Stacks have 8 MiB.
-  for (long kibibytes = 0; kibibytes <= 64 << 10; kibibytes += kibibytes < 512 ? 16 : 512) {
+  // Stacks have 8 MiB, and oneDNN takes some 60.
+  for (long kibibytes = 0; kibibytes <= 128 << 10; kibibytes += kibibytes < 512        ? 16
+                                                                : kibibytes < 64 << 10 ? 512
+                                                                                       : 4096) {
     const pid_t child = fork();
     if (child == 0) {
       std::atexit([] { _exit(exitedByLibrary); });

@@ -10,15 +10,9 @@ cd "$(dirname "$0")/../.."
 build=$1
 python="${MPC_KERAS2_PYTHON:-}"
 if [ -z "$python" ]; then
-  python="$build/keras2/bin/python"
-  if ! "$python" -c 'import tf_keras' 2>/dev/null; then
-    /usr/bin/python3 -m venv "$build/keras2"
-    if ! "$python" -m pip download --quiet --no-deps --dest "$build/keras2/reach" tf_keras==2.16.0; then
-      echo "SKIPPED: PyPI cannot be reached; nothing was compared with Keras 2"
-      exit 77
-    fi
-    "$python" -m pip install --quiet tf_keras==2.16.0 tensorflow-cpu==2.16.2
-  fi
+  # shellcheck source=/dev/null
+  . test/Long/pypi.sh
+  pypi_python "$build/keras2" tf_keras "nothing was compared with Keras 2" tf_keras==2.16.0 tensorflow-cpu==2.16.2
 fi
 export TF_CPP_MIN_LOG_LEVEL=3 CUDA_VISIBLE_DEVICES=
 cases=$(mktemp -d)

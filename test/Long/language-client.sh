@@ -6,13 +6,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 build=$1
-python="$build/language-client/bin/python"
-if ! "$python" -c 'import pygls' 2>/dev/null; then
-  /usr/bin/python3 -m venv "$build/language-client"
-  if ! "$python" -m pip download --quiet --no-deps --dest "$build/language-client/reach" pygls==2.1.1; then
-    echo "SKIPPED: PyPI cannot be reached; no client of others was tried"
-    exit 77
-  fi
-  "$python" -m pip install --quiet pygls==2.1.1
-fi
+python= # set by pypi.sh
+# shellcheck source=/dev/null
+. test/Long/pypi.sh
+pypi_python "$build/language-client" pygls "no client of others was tried" pygls==2.1.1
 exec "$python" test/Long/language_client.py "$build/bin"

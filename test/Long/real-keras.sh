@@ -15,21 +15,11 @@ cd "$(dirname "$0")/../.."
 build=$1
 python="${MPC_KERAS_PYTHON:-}"
 if [ -z "$python" ]; then
-  python="$build/keras/bin/python"
-  if ! "$python" -c 'import keras, scipy, tensorflow' 2>/dev/null; then
-    /usr/bin/python3 -m venv "$build/keras"
-    if ! "$python" -m pip download --quiet --no-deps --dest "$build/keras/reach" keras==3.15.1; then
-      echo "SKIPPED: PyPI cannot be reached; nothing was compared with real Keras"
-      exit 77
-    fi
-    "$python" -m pip install --quiet keras==3.15.1 tensorflow-cpu==2.21.0 scipy==1.17.1
-  fi
-  if [ "${2:-}" = hub_models.py ] && ! "$python" -c 'import keras_hub' 2>/dev/null; then
-    if ! "$python" -m pip download --quiet --no-deps --dest "$build/keras/reach" keras-hub==0.32.0; then
-      echo "SKIPPED: PyPI cannot be reached; nothing was compared with KerasHub"
-      exit 77
-    fi
-    "$python" -m pip install --quiet keras-hub==0.32.0 keras==3.15.1 tensorflow-cpu==2.21.0
+  # shellcheck source=/dev/null
+  . test/Long/pypi.sh
+  pypi_python "$build/keras" keras,scipy,tensorflow "nothing was compared with real Keras" keras==3.15.1 tensorflow-cpu==2.21.0 scipy==1.17.1
+  if [ "${2:-}" = hub_models.py ]; then
+    pypi_python "$build/keras" keras_hub "nothing was compared with KerasHub" keras-hub==0.32.0 keras==3.15.1 tensorflow-cpu==2.21.0
   fi
 fi
 export TF_CPP_MIN_LOG_LEVEL=3 CUDA_VISIBLE_DEVICES=

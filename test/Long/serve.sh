@@ -7,15 +7,10 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 build=$(realpath "$1")
-python="$build/serve-client/bin/python"
-if ! "$python" -c 'import tritonclient.http' 2>/dev/null; then
-  /usr/bin/python3 -m venv "$build/serve-client"
-  if ! "$python" -m pip download --quiet --no-deps --dest "$build/serve-client/reach" tritonclient==2.73.0; then
-    echo "SKIPPED: PyPI cannot be reached; no client of others was tried"
-    exit 77
-  fi
-  "$python" -m pip install --quiet 'tritonclient[http]==2.73.0'
-fi
+python= # set by pypi.sh
+# shellcheck source=/dev/null
+. test/Long/pypi.sh
+pypi_python "$build/serve-client" tritonclient.http "no client of others was tried" 'tritonclient[http]==2.73.0'
 bin=$build/bin
 options=()
 for option in "${@:2}"; do

@@ -24,7 +24,9 @@ def Mpc_EntryRole : Mpc_Enum<"EntryRole", "what an entry of the compiled library
   I32EnumAttrCase<"TracePredict", 8, "trace_predict">, I32EnumAttrCase<"TraceStep", 9, "trace_step">,
   I32EnumAttrCase<"TwinPredict", 10, "twin_predict">, I32EnumAttrCase<"TwinStep", 11, "twin_step">,
   // The training step's own kernels, with traces of what they leave in memory (mpc-watch-step).
-  I32EnumAttrCase<"WatchedStep", 12, "watched_step">]>;
+  I32EnumAttrCase<"WatchedStep", 12, "watched_step">,
+  // Entries with traces whose layers each compute from their float32 twins' values (mpc-trace-numerics).
+  I32EnumAttrCase<"ApartPredict", 13, "apart_predict">, I32EnumAttrCase<"ApartStep", 14, "apart_step">]>;
 def Mpc_EntryRoleAttr : EnumAttr<Mpc_Dialect, Mpc_EntryRole, "entry_role"> {
   let assemblyFormat = "`<` $value `>`";
 }

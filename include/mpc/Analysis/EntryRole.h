@@ -25,6 +25,16 @@ inline mlir::func::FuncOp findEntry(mlir::ModuleOp module, EntryRole role) {
   return function && entryRoleOf(function) == role ? function : mlir::func::FuncOp();
 }
 
+/// A copy at the end of the module, as the entry of that role.
+inline mlir::func::FuncOp copyEntry(mlir::func::FuncOp entry, EntryRole role) {
+  auto module = entry->getParentOfType<mlir::ModuleOp>();
+  auto builder = mlir::OpBuilder::atBlockEnd(module.getBody());
+  auto copy = llvm::cast<mlir::func::FuncOp>(builder.clone(*entry));
+  copy.setName(stringifyEntryRole(role));
+  copy->setAttr(MpcDialect::kEntryAttr, EntryRoleAttr::get(module.getContext(), role));
+  return copy;
+}
+
 /// A part of the training step, for a caller's own loop.
 inline bool isTrainStage(EntryRole role) {
   return role == EntryRole::TrainForward || role == EntryRole::TrainBackward ||

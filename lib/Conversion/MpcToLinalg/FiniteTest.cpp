@@ -10,7 +10,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mpc/Analysis/FusionRemark.h"
 #include "mpc/Analysis/Reshapes.h"
-#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -51,8 +51,9 @@ struct LowerAllFinite : OpConversionPattern<AllFiniteOp> {
     SmallVector<Value> largest;
     // Contractions stay the same ops until all gradients have been asked about.
     SmallVector<mpcrt::ContractOp> contracts;
+    llvm::SmallPtrSet<Operation *, 8> taken;
     for (Value gradient : adaptor.getInputs()) {
-      contracts.push_back(byProducts ? takeContract(op, gradient, contracts) : mpcrt::ContractOp());
+      contracts.push_back(byProducts ? takeContract(op, gradient, taken) : mpcrt::ContractOp());
       largest.push_back(contracts.back() ? Value() : findLargest(rewriter, loc, gradient));
     }
     for (auto [contract, value] : llvm::zip_equal(contracts, largest))
@@ -80,10 +81,10 @@ private:
   /// The contraction that tests the gradient; null, with a remark, where none can or one of `taken`
   /// does.
   static mpcrt::ContractOp takeContract(AllFiniteOp op, Value gradient,
-                                        ArrayRef<mpcrt::ContractOp> taken) {
+                                        llvm::SmallPtrSetImpl<Operation *> &taken) {
     mpcrt::ContractOp contract = producerOf(gradient);
     std::string obstacle = findObstacle(contract, op);
-    if (contract && llvm::is_contained(taken, contract))
+    if (obstacle.empty() && !taken.insert(contract).second)
       obstacle = "the contraction tests its result already";
     if (!obstacle.empty()) {
       remark::missed(op.getLoc(), fusionRemark("finite-test")) << remark::reason("{0}", obstacle);

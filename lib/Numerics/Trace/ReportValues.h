@@ -14,7 +14,7 @@ int64_t reportValues(mlir::func::FuncOp entry);
 /// where an op has no form in it.
 llvm::LogicalResult widenEntry(mlir::func::FuncOp entry);
 
-/// The same with float32 in place of narrower types of elements.
+/// The type whose elements are float32 where they were narrower; others stay.
 mlir::Type widenedType(mlir::Type type);
 /// Gives that type to an op's results, whose operands have it already.
 void widenOp(mlir::Operation *op);

@@ -36,7 +36,7 @@ private:
                : CastOp::create(builder, value.getLoc(), wide, value).getResult();
   }
 
-  /// The same op in float32, before all that there were.
+  /// Adds a copy of the op in float32, before all ops that there were.
   void addTwin(Operation *op) {
     if (auto cast = dyn_cast<CastOp>(op)) {
       Value input = twins.lookup(cast.getInput());

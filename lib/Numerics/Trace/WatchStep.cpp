@@ -16,16 +16,6 @@ namespace mpc {
 using namespace mlir;
 using namespace mpc;
 
-/// A copy at the end of the module.
-static func::FuncOp copyStep(func::FuncOp step) {
-  OpBuilder builder = OpBuilder::atBlockEnd(step->getParentOfType<ModuleOp>().getBody());
-  auto copy = cast<func::FuncOp>(builder.clone(*step));
-  copy.setName(stringifyEntryRole(EntryRole::WatchedStep));
-  copy->setAttr(MpcDialect::kEntryAttr,
-                EntryRoleAttr::get(builder.getContext(), EntryRole::WatchedStep));
-  return copy;
-}
-
 namespace {
 /// Room behind what an entry has in its arena.
 class ArenaEnd {
@@ -171,7 +161,7 @@ struct WatchStepPass : mpc::impl::WatchStepBase<WatchStepPass> {
     if (findEntry(module, EntryRole::WatchedStep))
       return;
     if (func::FuncOp step = findEntry(module, EntryRole::TrainStep))
-      watch(copyStep(step));
+      watch(copyEntry(step, EntryRole::WatchedStep));
   }
 };
 } // namespace

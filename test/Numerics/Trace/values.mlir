@@ -53,7 +53,7 @@ func.func @predict(%x: tensor<?x8xf32> {mpc.input = "x"}, %w: tensor<8x4xf32> {m
 
 // Each layer by itself: float32 comes first, then the layers with inputs of it. A layer that widens has no rounding of its own.
 // CHECK-LABEL: func.func @apart_predict
-// CHECK-SAME: attributes {mpc.entry}
+// CHECK-SAME: attributes {mpc.entry = #mpc.entry_role<apart_predict>}
 // CHECK: %[[WIDE:.*]] = mpc.contract {{.*}} -> tensor<?x4xf32>
 // CHECK: %[[SHAPED:.*]] = mpc.transpose {{.*}} -> tensor<?x2x2xf32>
 // CHECK: %[[INPUT:.*]] = mpc.cast %[[WIDE]] : tensor<?x4xf32> to tensor<?x4xf16>

@@ -22,10 +22,10 @@ struct SearchRecord {
   /// By layer path: why a policy was not allowed at all.
   const std::map<std::string, std::string> &refusals;
   std::string file;    ///< of the model
-  double wideTime = 0; ///< of a step in float32, where times were measured
+  double wideTime = 0; ///< milliseconds of a step in float32; 0: times were not measured
 };
 
-/// "1.25 ms a step, 81 % of float32's".
+/// "1.25 ms a step, 81 % of float32's", of times in milliseconds.
 std::string describeTime(double time, double wideTime);
 
 /// By layer path, why it has its policy.

@@ -17,7 +17,7 @@ struct TrialResult {
   bool holds = false;
   double excess = 0; ///< the largest difference from float32 over its tolerance; may be infinite
   std::string text;  ///< the numbers, for people
-  double time = 0;   ///< of a step, where the search is by measured times
+  double time = 0;   ///< milliseconds of a step; 0: not measured
 };
 
 struct Trial {
@@ -50,8 +50,8 @@ struct SearchOutcome {
 class PolicySearch {
 public:
   /// `allowed` has for each layer the policies that it may get, 0 among them. At most `mostTrials`
-  /// assignments are run. With a `wideTime`, that of a step in float32, measured times decide about
-  /// what the cost model proposes and about what differs from it in one layer.
+  /// assignments are run. With a `wideTime`, the milliseconds of a step in float32, measured times
+  /// decide about what the cost model proposes and about what differs from it in one layer.
   PolicySearch(const CostModel &model, std::vector<std::vector<unsigned>> allowed,
                SearchOracle oracle, size_t mostTrials = 64, double wideTime = 0);
 

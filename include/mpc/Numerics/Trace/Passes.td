@@ -17,7 +17,7 @@ def TraceNumerics : PhasePass<"mpc-trace-numerics", "Scaling"> {
       elements are passed over unless the value leaves the layer. They change no variable.
     - `@twin_predict` and `@twin_step`: copies of those two in which every narrower floating type is
       float32. Their traces have the same slots.
-    - `@apart_predict` and `@apart_step`, entries without a role: copies of the first two that compute the twins'
+    - `@apart_predict` and `@apart_step`: copies of the first two that compute the twins'
       values, too. What an op reads of another layer is the twin's value, rounded to the type that it has.
 
     Values in bodies of loops are not reported; those that leave the loop are. A module that has

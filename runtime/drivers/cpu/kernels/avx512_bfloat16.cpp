@@ -164,7 +164,8 @@ const MicroKernel avx512BFloat16 = {"avx512_bfloat16",
                                     nothing,
                                     nothing,
                                     multiplyPanels<Step>,
-                                    {&manyColumns, &aFewColumns}};
+                                    {&manyColumns, &aFewColumns},
+                                    &avx512BFloat16Weights};
 
 const WeightKernel avx512BFloat16Weights = {
     "avx512_bfloat16_weights",

@@ -132,7 +132,8 @@ constexpr MicroKernel kernelOf(int64_t steps, void (*multiply)(const MicroTile &
           nothing,
           nothing,
           multiply,
-          {&manyColumns, &aFewColumns}};
+          {&manyColumns, &aFewColumns},
+          &avx512Float32Weights};
 }
 
 } // namespace

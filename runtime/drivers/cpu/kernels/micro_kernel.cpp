@@ -38,6 +38,7 @@ constexpr Row<MicroKernel> microKernels[] = {
     // Twice as fast as float32 on Zen 4 and 5; on Granite Rapids half as fast.
     {amdCpus, v4, MPC_RT_BFLOAT16, MPC_RT_FEATURE_AVX512_BF16, always, &avx512BFloat16},
     {amdCpus, v4, MPC_RT_FLOAT32, MPC_RT_FEATURE_AVX512_V4, always, &avx512Float32},
+    // Measured on an Intel with AMX; no other Intel was at hand (docs/decisions/0102).
     {everyCpu, v4, MPC_RT_FLOAT32, MPC_RT_FEATURE_AVX512_V4, always, &avx512Float32Ahead},
     // Zen 3, and Zen 5 without its AVX-512.
     {everyCpu, v3, MPC_RT_FLOAT32, 0, always, &avx2Float32},
@@ -77,10 +78,8 @@ const MicroKernel *float32MicroKernel(int isa) noexcept {
 const Int8Kernel *int8Kernel(int isa) noexcept { return find(int8Kernels, isa, MPC_RT_INT8); }
 
 const WeightKernel *weightKernel(int isa, int dtype) noexcept {
-  if (dtype == MPC_RT_BFLOAT16)
-    return bfloat16MicroKernel(isa) == &avx512BFloat16 ? &avx512BFloat16Weights : nullptr;
-  const MicroKernel *float32 = float32MicroKernel(isa);
-  return float32 && float32->packRhs == avx512Float32.packRhs ? &avx512Float32Weights : nullptr;
+  const MicroKernel *kernel = find(microKernels, isa, dtype);
+  return kernel ? kernel->weights : nullptr;
 }
 
 int packedDtype(const MicroKernel &kernel) noexcept {

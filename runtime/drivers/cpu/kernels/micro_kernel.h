@@ -97,6 +97,8 @@ struct PieceKernel {
   PackPixels packLhsPixels = nullptr, packRhsPixels = nullptr;
 };
 
+struct WeightKernel;
+
 struct MicroKernel {
   const char *name;
   int64_t rows, columns, depth;
@@ -118,6 +120,8 @@ struct MicroKernel {
   void (*multiply)(const MicroTile &tile);
   // One kernel is for many columns, the other for few.
   const PieceKernel *pieces[2];
+  // The kernel of these tiles that multiplies integer weights as they are stored; null: none.
+  const WeightKernel *weights = nullptr;
 };
 
 // The dtype that its panels hold.

@@ -3,7 +3,6 @@
 // oneDNN 2.6 behind onednn.h. Primitives are made for concrete shapes: run-time dimensions fall
 // back to a kernel that is several times slower. Scratchpads are ours, so that they are counted and
 // their pages stay warm.
-#include "runtime/base/fork_watch.h"
 #include "runtime/drivers/cpu/onednn/onednn_internal.h"
 #include "runtime/drivers/cpu/onednn/onednn_library.h"
 
@@ -60,8 +59,7 @@ struct PackedLayout::Implementation {
 
 PackedLayout::PackedLayout(int64_t k, int64_t n, Element element)
     : implementation(new Implementation{k, n, {}, {}}) {
-  load();
-  ForkBarrier making; // oneDNN locks its cache
+  const Making making;
   // Any row count gives the same layout; this one is large enough for the blocked kernels.
   constexpr int64_t canonicalRows = 256;
   auto type = typeOf(element);
@@ -81,8 +79,7 @@ void PackedLayout::pack(const void *from, Element fromElement, bool transposed, 
                         Buffer &scratch) {
   auto found = implementation->packings.find({fromElement, transposed});
   if (found == implementation->packings.end()) {
-    load();
-    ForkBarrier making; // oneDNN locks its cache
+    const Making making;
     memory::desc plain({implementation->k, implementation->n}, typeOf(fromElement),
                        transposed ? memory::format_tag::ba : memory::format_tag::ab);
     dnnl::reorder::primitive_desc descriptor(engine(), plain, engine(), implementation->layout,
@@ -118,8 +115,7 @@ struct Product::Implementation {
 };
 
 Product::Product(const ProductShape &shape) : implementation(new Implementation) {
-  load();
-  ForkBarrier making; // oneDNN locks its cache
+  const Making making;
   bool flat = shape.batch == 1;
   auto describe = [&](int64_t rows, int64_t columns, memory::data_type type,
                       const ProductShape::Strides &strides) {

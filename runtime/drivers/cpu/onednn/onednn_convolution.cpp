@@ -2,9 +2,7 @@
 //
 // oneDNN 2.6 behind onednn_convolution.h.
 #include "runtime/drivers/cpu/onednn/onednn_convolution.h"
-#include "runtime/base/fork_watch.h"
 #include "runtime/drivers/cpu/onednn/onednn_internal.h"
-#include "runtime/drivers/cpu/onednn/onednn_library.h"
 
 #include <cstring>
 #include <vector>
@@ -134,7 +132,7 @@ struct Reorder {
   Reorder() = default;
   Reorder(const memory::desc &source, const memory::desc &target)
       : from(empty(source)), to(empty(target)) {
-    ForkBarrier making; // oneDNN locks its cache
+    const Making making;
     dnnl::reorder::primitive_desc descriptor(engine(), source, engine(), target, userScratchpad());
     primitive = dnnl::reorder(descriptor);
     scratchpad = empty(descriptor.scratchpad_desc());
@@ -215,8 +213,7 @@ ConvolutionPrimitive::ConvolutionPrimitive(const Convolution &c, int64_t batch, 
                                            Element result, bool addBias, FilterLayouts &layouts,
                                            const ConvolutionPrimitive *like)
     : implementation(new Implementation) {
-  load();
-  ForkBarrier making; // oneDNN locks its cache
+  const Making making;
   auto &own = *implementation;
   own.direction = c.direction;
   own.addBias = addBias;

@@ -5,13 +5,21 @@
 #ifndef MPC_RUNTIME_DRIVERS_CPU_ONEDNN_ONEDNN_INTERNAL_H
 #define MPC_RUNTIME_DRIVERS_CPU_ONEDNN_ONEDNN_INTERNAL_H
 
+#include "runtime/base/fork_watch.h"
 #include "runtime/drivers/cpu/onednn/onednn.h"
+#include "runtime/drivers/cpu/onednn/onednn_library.h"
 
 #include <dnnl.hpp>
 
 #include <new>
 
 namespace mpc::rt::onednn {
+
+// Stands where primitives are made. No process forks meanwhile: oneDNN locks its cache.
+struct Making {
+  Making() { loadToMake(); }
+  ForkBarrier barrier;
+};
 
 dnnl::engine &engine();
 // In-order CPU streams hold no state: one per thread costs nothing and needs no lock.

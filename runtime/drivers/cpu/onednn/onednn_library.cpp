@@ -5,13 +5,14 @@
 #include "runtime/drivers/cpu/onednn/onednn_library.h"
 #include "mpc-rt/device.h"
 #include "runtime/base/cpu.h"
+#include "runtime/base/out_of_memory.h"
 #include "runtime/base/status.h"
 
 #include <cstdlib>
 #include <dlfcn.h>
 #include <dnnl.h>
-#include <mutex>
 #include <string>
+#include <sys/mman.h>
 
 #define MPC_ONEDNN_FUNCTIONS(FUNCTION)                                                             \
   FUNCTION(dnnl_dilated_convolution_backward_data_desc_init)                                       \
@@ -65,13 +66,28 @@ namespace {
 
 constexpr char libraryName[] = "libdnnl.so.2";
 
-// "" or what is wrong.
+// More than the library takes: the loader does not tell that memory is out from other reasons.
+constexpr size_t memoryOfLibrary = size_t{64} << 20;
+
+// More than the code of a primitive takes.
+constexpr size_t memoryOfCode = size_t{16} << 20;
+
+void requireMemory(size_t bytes) {
+  void *room = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (room == MAP_FAILED)
+    throw OutOfMemory(bytes);
+  munmap(room, bytes);
+}
+
+// "" or what is wrong. Throws OutOfMemory.
 std::string open() {
   void *library = dlopen(libraryName, RTLD_NOW | RTLD_LOCAL);
   const char *reason = library ? nullptr : dlerror();
-  if (!library)
+  if (!library) {
+    requireMemory(memoryOfLibrary);
     return std::string(libraryName) + " cannot be loaded: " + (reason ? reason : "unknown reason") +
            "; install the package libdnnl2";
+  }
   const struct {
     const char *name;
     void **pointer;
@@ -132,9 +148,14 @@ Isa identify() {
 } // namespace
 
 void load() {
-  static const std::string problem = open();
+  static const std::string problem = open(); // asked again after an exception
   if (!problem.empty())
     throw Unavailable(problem);
+}
+
+void loadToMake() {
+  load();
+  requireMemory(memoryOfCode);
 }
 
 const Isa &isa() {

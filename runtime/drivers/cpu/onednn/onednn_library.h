@@ -7,8 +7,13 @@
 
 namespace mpc::rt::onednn {
 
-// Before anything of dnnl.h is called. Throws Unavailable when the library is missing.
+// Before anything of dnnl.h is called. Throws Unavailable when the library is missing, and
+// OutOfMemory.
 void load();
+
+// Loads it before a primitive is made. Throws OutOfMemory, too, where that might get no memory for
+// its code, which oneDNN writes without a look at what it got.
+void loadToMake();
 
 // The features of this CPU that oneDNN uses. The library is asked only where it is there already or
 // variables of the environment tell it to use less.
