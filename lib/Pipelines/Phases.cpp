@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Names of the phases and the passes of each, with the reason for its place.
 #include "mpc/Pipelines/Phases.h"
+#include "lib/Pipelines/CleanUp.h"
 #include "mlir/Pass/PassRegistry.h"
-#include "mlir/Transforms/Passes.h"
 #include "mpc/Autodiff/Passes.h"
 #include "mpc/Buffers/Passes.h"
 #include "mpc/Conversion/Passes.h"
@@ -19,13 +19,6 @@ std::string mpc::listPhases() {
   for (uint32_t phase = 0; phase <= getMaxEnumValForPhase(); ++phase)
     list += (phase ? " " : "") + stringifyPhase(Phase(phase)).str();
   return list;
-}
-
-/// Dead and repeated values go between phases, never inside a pass: each pass can then be tested on
-/// what it does itself.
-static void cleanUp(OpPassManager &manager) {
-  manager.addNestedPass<func::FuncOp>(createCanonicalizerPass());
-  manager.addNestedPass<func::FuncOp>(createCSEPass());
 }
 
 static void addPolicy(OpPassManager &manager, const PipelineOptions &options) {
@@ -51,7 +44,7 @@ static void addCasts(OpPassManager &manager, const PipelineOptions &options) {
 static void addAutodiff(OpPassManager &manager, const PipelineOptions &options) {
   // Before differentiation, because what is dead has no derivative to build. No CSE: layers that
   // narrow one tensor each have a cast of it, so that their gradients are summed in its dtype.
-  manager.addNestedPass<func::FuncOp>(createCanonicalizerPass());
+  simplify(manager);
   // Before differentiation, because attention has a derivative of its own; after the casts, which
   // decide in what it is computed.
   manager.addPass(createFormAttention({options.device}));

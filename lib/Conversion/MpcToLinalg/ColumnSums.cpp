@@ -141,33 +141,44 @@ static Value asResult(IRRewriter &rewriter, ReduceOp sum, Value sums) {
   return sums.getType() == type ? sums : Value(ReshapeOp::create(rewriter, loc, type, sums));
 }
 
-void mpc::takeColumnSum(IRRewriter &rewriter, ReduceOp sum, bool rounded) {
+/// The last contraction that can sum; null where none can, and then why.
+static std::pair<mpcrt::ContractOp, std::string> findSummer(ReduceOp sum, bool rounded) {
+  mpcrt::ContractOp last;
   std::string obstacle = "no contraction has the summed value on its right";
   for (mpcrt::ContractOp contract : readersOf(summedTensor(sum))) {
-    obstacle = obstacleOfSum(contract, sum, rounded);
-    if (!obstacle.empty())
-      continue;
-    Operation *last = contract;
-    for (Operation *user : findEarlyUsers(sum, contract)) {
-      rewriter.moveOpAfter(user, last);
-      last = user;
-    }
-    rewriter.setInsertionPoint(contract);
-    Type element =
-        rounded ? getElementTypeOrSelf(contract.getOut().getType()) : rewriter.getF32Type();
-    mpcrt::ContractOp::Extras extras = contract.getExtras();
-    extras.sums =
-        tensor::EmptyOp::create(rewriter, sum.getLoc(), lastExtentOf(contract.getRhs()), element);
-    auto merged = contract.cloneWith(rewriter, extras);
-    remark::passed(sum.getLoc(), fusionRemark("column-sums"))
-        << ("columns summed by the contraction of " + contract.getLayer()).str();
-    rewriter.replaceOp(sum, asResult(rewriter, sum, merged.getSumsResult()));
-    SmallVector<Value> results{merged.getResult(0)};
-    if (merged.getLargest())
-      results.push_back(merged.getLargestResult());
-    rewriter.replaceOp(contract, results);
+    const std::string found = obstacleOfSum(contract, sum, rounded);
+    if (!found.empty())
+      obstacle = found;
+    else if (!last || last->isBeforeInBlock(contract))
+      last = contract;
+  }
+  return {last, obstacle};
+}
+
+void mpc::takeColumnSum(IRRewriter &rewriter, ReduceOp sum, bool rounded) {
+  auto [contract, obstacle] = findSummer(sum, rounded);
+  if (!contract) {
+    remark::missed(sum.getLoc(), fusionRemark("column-sums"))
+        << remark::reason("sums of columns not in a contraction: {0}", obstacle);
     return;
   }
-  remark::missed(sum.getLoc(), fusionRemark("column-sums"))
-      << remark::reason("sums of columns not in a contraction: {0}", obstacle);
+  Operation *last = contract;
+  for (Operation *user : findEarlyUsers(sum, contract)) {
+    rewriter.moveOpAfter(user, last);
+    last = user;
+  }
+  rewriter.setInsertionPoint(contract);
+  Type element =
+      rounded ? getElementTypeOrSelf(contract.getOut().getType()) : rewriter.getF32Type();
+  mpcrt::ContractOp::Extras extras = contract.getExtras();
+  extras.sums =
+      tensor::EmptyOp::create(rewriter, sum.getLoc(), lastExtentOf(contract.getRhs()), element);
+  auto merged = contract.cloneWith(rewriter, extras);
+  remark::passed(sum.getLoc(), fusionRemark("column-sums"))
+      << ("columns summed by the contraction of " + contract.getLayer()).str();
+  rewriter.replaceOp(sum, asResult(rewriter, sum, merged.getSumsResult()));
+  SmallVector<Value> results{merged.getResult(0)};
+  if (merged.getLargest())
+    results.push_back(merged.getLargestResult());
+  rewriter.replaceOp(contract, results);
 }
