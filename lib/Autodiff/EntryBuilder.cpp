@@ -100,6 +100,5 @@ void EntryBuilder::finish() {
   // A returned value may have been such a form.
   function.setFunctionType(builder.getFunctionType(
       function.getArgumentTypes(), function.getBody().front().getTerminator()->getOperandTypes()));
-  for (auto [i, dictionary] : llvm::enumerate(attributes))
-    function.setResultAttrs(i, dictionary);
+  function.setAllResultAttrs(attributes);
 }

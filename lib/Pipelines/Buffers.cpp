@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // tensors to buffers.
+#include "lib/Pipelines/CleanUp.h"
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
-#include "mlir/Transforms/Passes.h"
 #include "mpc/Buffers/Passes.h"
 #include "mpc/Pipelines/Codegen.h"
 
@@ -20,8 +20,7 @@ void mpc::buildBuffersPipeline(OpPassManager &manager, Device device, int64_t bu
   manager.addNestedPass<func::FuncOp>(createPlaceInsertions());
   manager.addPass(createBufferize());
   // Copies of a buffer onto itself, dimensions of allocations, equal constants.
-  manager.addNestedPass<func::FuncOp>(createCanonicalizerPass());
-  manager.addNestedPass<func::FuncOp>(createCSEPass());
+  cleanUp(manager);
   // After it: dimensions are those of arguments. Before buffers leave loops and ops are grouped,
   // for both of which it removes buffers.
   manager.addPass(createLowerConcatenations());
@@ -41,7 +40,6 @@ void mpc::buildBuffersPipeline(OpPassManager &manager, Device device, int64_t bu
   manager.addPass(createOverlapReductions({bucketBytes}));
   manager.addPass(createPlanMemory());
   // The plan leaves one view and one constant per use.
-  manager.addNestedPass<func::FuncOp>(createCanonicalizerPass());
-  manager.addNestedPass<func::FuncOp>(createCSEPass());
+  cleanUp(manager);
   manager.addPass(createVerifyBuffers());
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // buffers to kernels.
-#include "mlir/Transforms/Passes.h"
+#include "lib/Pipelines/CleanUp.h"
 #include "mpc/Conversion/Passes.h"
 #include "mpc/Numerics/Trace/Passes.h"
 #include "mpc/Pipelines/Codegen.h"
@@ -15,13 +15,11 @@ void mpc::buildKernelsPipeline(OpPassManager &manager, Device device, int64_t bu
   manager.addPass(createConvertLinalgToMpcrt({device}));
   // Constants and index arithmetic that each kernel brought along. No folding of casts happens
   // here: roundings in bodies are ops without fast-math flags.
-  manager.addNestedPass<func::FuncOp>(createCanonicalizerPass());
-  manager.addNestedPass<func::FuncOp>(createCSEPass());
+  cleanUp(manager);
   if (device == Device::cuda) {
     // After CSE: what is known on the host, addresses and extents, is then one value of it.
     manager.addPass(createOutlineHostCode());
-    manager.addNestedPass<func::FuncOp>(createCanonicalizerPass());
-    manager.addNestedPass<func::FuncOp>(createCSEPass());
+    cleanUp(manager);
     // Last, so that it gathers every op that has become a launch.
     manager.addPass(createGatherLaunches());
   } else {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Names of the phases and the passes of each, with the reason for its place.
 #include "mpc/Pipelines/Phases.h"
+#include "lib/Pipelines/CleanUp.h"
 #include "mlir/Pass/PassRegistry.h"
-#include "mlir/Transforms/Passes.h"
 #include "mpc/Autodiff/Passes.h"
 #include "mpc/Buffers/Passes.h"
 #include "mpc/Conversion/Passes.h"
@@ -19,13 +19,6 @@ std::string mpc::listPhases() {
   for (uint32_t phase = 0; phase <= getMaxEnumValForPhase(); ++phase)
     list += (phase ? " " : "") + stringifyPhase(Phase(phase)).str();
   return list;
-}
-
-/// Dead and repeated values go between phases, never inside a pass: each pass can then be tested on
-/// what it does itself.
-static void cleanUp(OpPassManager &manager) {
-  manager.addNestedPass<func::FuncOp>(createCanonicalizerPass());
-  manager.addNestedPass<func::FuncOp>(createCSEPass());
 }
 
 static void addPolicy(OpPassManager &manager, const PipelineOptions &options) {
@@ -51,7 +44,7 @@ static void addCasts(OpPassManager &manager, const PipelineOptions &options) {
 static void addAutodiff(OpPassManager &manager, const PipelineOptions &options) {
   // Before differentiation, because what is dead has no derivative to build. No CSE: layers that
   // narrow one tensor each have a cast of it, so that their gradients are summed in its dtype.
-  manager.addNestedPass<func::FuncOp>(createCanonicalizerPass());
+  simplify(manager);
   // Before differentiation, because attention has a derivative of its own; after the casts, which
   // decide in what it is computed.
   manager.addPass(createFormAttention({options.device}));
@@ -102,25 +95,27 @@ static void addFusion(OpPassManager &manager, const PipelineOptions &options) {
 }
 
 static void addTensors(OpPassManager &manager, const PipelineOptions &options) {
-  // cuBLASLt multiplies operands of one type. A product of a few terms is no work for it: as a
-  // kernel it is part of what comes before and after. It does not find the largest element of what
-  // it multiplies: finite tests stay kernels.
-  manager.addPass(createConvertMpcToLinalg({/*narrowWeights=*/!options.isOnDevice(),
-                                            /*shortProducts=*/options.isOnDevice(),
-                                            /*finiteTests=*/!options.isOnDevice()}));
+  ConvertMpcToLinalgOptions convert;
+  convert.reluMasks = true;
+  if (options.isOnDevice()) {
+    // A product of a few terms is no work for cuBLASLt: as a kernel it is part of what comes before
+    // and after.
+    convert.shortProducts = true;
+    convert.gelu = true;
+    // Unless the products are asked for them, the sums are stages of other kernels
+    // (docs/decisions/0058).
+    convert.columnSums = options.biasGradientsInProducts;
+    convert.roundedSums = true;
+  } else {
+    // cuBLASLt multiplies operands of one type, and does not find the largest element of what it
+    // writes.
+    convert.narrowWeights = true;
+    convert.finiteTests = true;
+    convert.columnSums = true;
+    convert.inputCasts = true;
+  }
+  manager.addPass(createConvertMpcToLinalg(convert));
   cleanUp(manager);
-  // Before mpc-fuse-linalg, which would merge relu's derivative with what follows it.
-  manager.addPass(createFuseReluMasks());
-  // As is gelu, which products apply on CUDA only.
-  if (options.isOnDevice())
-    manager.addPass(createFuseGelu());
-  // After the masks: a cotangent is then what a contraction writes. On CUDA the sums are stages of
-  // other kernels unless the products are asked for them (docs/decisions/0058).
-  if (!options.isOnDevice() || options.biasGradientsInProducts)
-    manager.addPass(createFuseColumnSums({/*rounded=*/options.isOnDevice()}));
-  // cuBLASLt multiplies operands of one type.
-  if (!options.isOnDevice())
-    manager.addPass(createFuseInputCasts());
   manager.addPass(createFuseLinalg());
   // After the kernels are whole: what one keeps for another is known then, and no later CSE finds
   // both computing the same. GPUs have far more arithmetic for a byte.

@@ -29,7 +29,10 @@ struct Shadow {
 /// The casts of one module's weights and the shadows that replace them.
 class Shadowing {
 public:
-  explicit Shadowing(ModuleOp module) : module(module), symbols(module) {}
+  explicit Shadowing(ModuleOp module) : module(module), symbols(module) {
+    for (VariableOp variable : module.getOps<VariableOp>())
+      lastVariable = variable;
+  }
 
   void run() {
     SmallVector<func::FuncOp> entries;
@@ -52,6 +55,7 @@ private:
 
   ModuleOp module;
   SymbolTable symbols;
+  VariableOp lastVariable;
   llvm::MapVector<std::pair<Operation *, Type>, Shadow> shadows;
 };
 } // namespace
@@ -73,11 +77,11 @@ Shadow &Shadowing::shadowOf(VariableOp variable, RankedTensorType type) {
   llvm::raw_string_ostream(element) << type.getElementType();
   // Behind all variables, so that their positions do not depend on the policy.
   OpBuilder builder(variable->getContext());
-  for (VariableOp other : module.getOps<VariableOp>())
-    builder.setInsertionPointAfter(other);
+  builder.setInsertionPointAfter(lastVariable);
   auto declared = VariableOp::create(builder, variable.getLoc(),
                                      (variable.getSymName() + "/shadow_" + element).str(), type,
                                      VariableRole::Shadow);
+  lastVariable = declared;
   declared.setShadowOfAttr(FlatSymbolRefAttr::get(variable.getSymNameAttr()));
   declared.setLayerAttr(variable.getLayerAttr());
   declared.setAutocast(false);
@@ -91,31 +95,38 @@ Shadow &Shadowing::shadowOf(VariableOp variable, RankedTensorType type) {
 }
 
 void Shadowing::replaceCasts(func::FuncOp function) {
-  for (unsigned i = 0, count = function.getNumArguments(); i < count; ++i) {
-    FlatSymbolRefAttr symbol = variableOf(function, i);
+  // New arguments come all at once: the type of a function is a list of theirs, and each list is
+  // kept.
+  llvm::MapVector<std::pair<Operation *, Type>, SmallVector<CastOp>> casts;
+  for (BlockArgument argument : function.getArguments()) {
+    FlatSymbolRefAttr symbol = variableOf(function, argument.getArgNumber());
     if (!symbol)
       continue;
     auto variable = symbols.lookup<VariableOp>(symbol.getAttr());
-    llvm::SmallDenseMap<Type, Value, 2> arguments;
-    for (Operation *user : llvm::make_early_inc_range(function.getArgument(i).getUsers())) {
-      auto cast = dyn_cast<CastOp>(user);
-      if (!cast || !qualifies(variable, cast))
-        continue;
-      auto type = tensorTypeOf(cast.getResult());
-      Value &argument = arguments[type.getElementType()];
-      if (!argument) {
-        OpBuilder builder(function.getContext());
-        NamedAttribute name =
-            builder.getNamedAttr(MpcDialect::kVariableAttr, shadowOf(variable, type).symbol);
-        unsigned index = function.getNumArguments();
-        (void)function.insertArgument(index, type, builder.getDictionaryAttr(name),
-                                      variable.getLoc());
-        argument = function.getArgument(index);
-      }
-      cast.replaceAllUsesWith(argument);
-      cast.erase();
-    }
+    for (Operation *user : argument.getUsers())
+      if (auto cast = dyn_cast<CastOp>(user); cast && qualifies(variable, cast))
+        casts[{variable, tensorTypeOf(cast.getResult())}].push_back(cast);
   }
+  OpBuilder builder(function.getContext());
+  SmallVector<Type> types;
+  SmallVector<DictionaryAttr> attributes;
+  SmallVector<Location> locations;
+  for (const auto &[key, replaced] : casts) {
+    auto variable = cast<VariableOp>(key.first);
+    auto type = cast<RankedTensorType>(key.second);
+    types.push_back(type);
+    attributes.push_back(builder.getDictionaryAttr(
+        builder.getNamedAttr(MpcDialect::kVariableAttr, shadowOf(variable, type).symbol)));
+    locations.push_back(variable.getLoc());
+  }
+  const unsigned count = function.getNumArguments();
+  (void)function.insertArguments(SmallVector<unsigned>(types.size(), count), types, attributes,
+                                 locations);
+  for (const auto &[i, entry] : llvm::enumerate(casts))
+    for (CastOp replaced : entry.second) {
+      replaced.replaceAllUsesWith(function.getArgument(count + i));
+      replaced.erase();
+    }
 }
 
 /// The shadow of `newValue`: a result of the optimizer step that computes it, else a cast.
@@ -140,18 +151,24 @@ Value Shadowing::update(Value newValue, VariableOp variable, RankedTensorType ty
 void Shadowing::updateShadows(func::FuncOp function) {
   OpBuilder builder(function.getContext());
   Operation *terminator = function.getBody().front().getTerminator();
-  for (auto &[key, shadow] : shadows)
-    for (unsigned i = 0, count = function.getNumResults(); i < count; ++i) {
-      auto updates = function.getResultAttrOfType<FlatSymbolRefAttr>(i, MpcDialect::kUpdatesAttr);
-      if (!updates || updates.getAttr() != shadow.variable.getSymNameAttr())
-        continue;
-      Value value = update(terminator->getOperand(i), shadow.variable, shadow.type);
-      NamedAttribute name = builder.getNamedAttr(MpcDialect::kUpdatesAttr, shadow.symbol);
-      (void)function.insertResult(function.getNumResults(), shadow.type,
-                                  builder.getDictionaryAttr(name));
-      terminator->insertOperands(terminator->getNumOperands(), value);
-      break;
-    }
+  llvm::DenseMap<Attribute, unsigned> updates;
+  const unsigned count = function.getNumResults();
+  for (unsigned i = 0; i < count; ++i)
+    if (auto symbol = function.getResultAttrOfType<FlatSymbolRefAttr>(i, MpcDialect::kUpdatesAttr))
+      updates.try_emplace(symbol.getAttr(), i);
+  SmallVector<Type> types;
+  SmallVector<DictionaryAttr> attributes;
+  for (auto &[key, shadow] : shadows) {
+    auto found = updates.find(shadow.variable.getSymNameAttr());
+    if (found == updates.end())
+      continue;
+    Value value = update(terminator->getOperand(found->second), shadow.variable, shadow.type);
+    types.push_back(shadow.type);
+    attributes.push_back(
+        builder.getDictionaryAttr(builder.getNamedAttr(MpcDialect::kUpdatesAttr, shadow.symbol)));
+    terminator->insertOperands(terminator->getNumOperands(), value);
+  }
+  (void)function.insertResults(SmallVector<unsigned>(types.size(), count), types, attributes);
 }
 
 namespace {

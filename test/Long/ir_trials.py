@@ -17,6 +17,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import places  # noqa: E402  pylint: disable=wrong-import-position
@@ -67,6 +68,20 @@ def write_seeds(build, folder, quick):
         yield os.path.join(folder, name + ".mlir")
 
 
+def run(command):
+    """The status, and the last line of what is printed as it comes: how far the trials are, twice a minute."""
+    # The parser of options may say what it wants of wrong values.
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as child:
+        line, shown = "", time.monotonic()
+        for line in child.stdout:
+            if re.match(r"tried \d+ of ", line):
+                if time.monotonic() < shown + 30:
+                    continue
+                shown = time.monotonic()
+            print(line, end="", flush=True)
+    return child.returncode, line.rstrip("\n")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("build")
@@ -92,11 +107,9 @@ def main():
         if options.findings:
             os.makedirs(options.findings, exist_ok=True)
             command.append(f"--findings={options.findings}")
-        # The parser of options may say what it wants of wrong values.
-        result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    print(result.stdout, end="")
-    tried = re.search(r"^tried (\d+), 0 findings$", result.stdout, re.MULTILINE)
-    if result.returncode != 0 or not tried:
+        status, result = run(command)
+    tried = re.search(r"^tried (\d+), 0 findings$", result)
+    if status != 0 or not tried:
         sys.exit(1)
     print(f"ran {tried.group(1)} tests")
 

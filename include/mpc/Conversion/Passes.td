@@ -25,6 +25,33 @@ def ConvertMpcToLinalg : PhasePass<"convert-mpc-to-linalg", "Fusion"> {
     while the block is in cache, and the pass over memory is gone. Remarks: `mpc-fusion` / `finite-test`, for each
     that a contraction tests and each that stays a kernel.
 
+    Contractions take over more on demand, outside of loops. Operands may be there in another shape. What they do
+    not take over stays a kernel, and a remark of category `mpc-fusion` says why.
+
+    - `relu-masks` (remark `relu-mask`): the derivative of relu, which is a selection between the cotangent and 0 where relu's
+      result is greater than 0. A contraction with the activation relu leaves a bit per element; the one that writes the cotangent, for
+      this selection alone, writes 0 where it is not set.
+    - `gelu` (remark `gelu`), in 16 bits: where a contraction writes the argument of mpc.gelu, it writes the result, and the
+      argument beside when something else reads it. Where one writes the cotangent, for mpc.gelu_gradient alone, it writes
+      the cotangent of the argument.
+    - `column-sums` (remark `column-sums`): the gradient of a bias, which is the sum of the rows that the
+      contraction for the gradient of the weights has on its right. That contraction sums them in float32 while it packs them. What is
+      computed from the sums before it moves behind it; sums of columns that mpc-pad-dims added are sliced off. With `rounded-sums`, for
+      cuBLASLt, sums have the type of the contraction's result, and take in the rounding that mpc.reduce ends with.
+    - `input-casts` (remark `input-cast`): an input of the model that is rounded from f32 to 16 bits for left operands of contractions
+      alone. They take it as it is, and round while they pack it.
+
+    ```mlir
+    %y = mpc.contract %x, %w contracting [1] x [0] {activation = #mpc<activation relu>} : …
+    %g = mpc.contract %dz, %v contracting [1] x [1] : …
+    %p = mpc.compare gt %y, %zero : tensor<?x256xf16>, tensor<f16>
+    %d = mpc.select %p, %g, %zero : …
+    // becomes, with relu-masks
+    %y, %m = mpcrt.contract ins(%x, %w : …) outs(%e : tensor<?x256xf16>) mask(%f : tensor<?x32xi8>)
+        activation(relu) -> tensor<?x256xf16>, tensor<?x32xi8>
+    %d = mpcrt.contract ins(%dz, %v : …) where(%m : tensor<?x32xi8>) outs(%e : tensor<?x256xf16>) {transpose_rhs}
+    ```
+
     ```mlir
     %y = mpc.relu %x : tensor<?x8xbf16>
     ```
@@ -44,7 +71,16 @@ def ConvertMpcToLinalg : PhasePass<"convert-mpc-to-linalg", "Fusion"> {
                  Option<"shortProducts", "short-products", "bool", "false",
                         "products of few terms as elementwise ops instead of library calls">,
                  Option<"finiteTests", "finite-tests", "bool", "false",
-                        "let products test whether the gradients are finite that they write">];
+                        "let products test whether the gradients are finite that they write">,
+                 Option<"reluMasks", "relu-masks", "bool", "false",
+                        "let products apply the derivative of relu to the cotangents that they write">,
+                 Option<"gelu", "gelu", "bool", "false", "let products apply gelu and its derivative">,
+                 Option<"columnSums", "column-sums", "bool", "false",
+                        "let products sum the columns of what they have on their right">,
+                 Option<"roundedSums", "rounded-sums", "bool", "false",
+                        "sums of columns have the type of the product's result">,
+                 Option<"inputCasts", "input-casts", "bool", "false",
+                        "let products round the inputs of the model that they have on their left">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
                            "::mlir::math::MathDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect", "::mpc::mpcrt::MpcrtDialect"];
 }

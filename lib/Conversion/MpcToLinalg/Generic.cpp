@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // How lowered ops build linalg.generic.
 #include "lib/Conversion/MpcToLinalg/Generic.h"
+#include "dialects/mpc/IR/Mpc.h"
 #include "lib/Conversion/MpcToLinalg/Scalar.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -9,11 +10,30 @@
 using namespace mlir;
 using namespace mpc;
 
+/// Whether the op is lowered behind those that read it and computes element by element.
+static bool isElementwise(Operation *op) {
+  return isa_and_nonnull<CastOp, ElementwiseOpInterface>(op);
+}
+
+/// The operand, and its dimension, that gives an elementwise op's result the dynamic `dimension`.
+static std::pair<Value, int64_t> operandWithExtent(Operation *op, int64_t dimension) {
+  const int64_t rank = tensorTypeOf(op->getResult(0)).getRank();
+  for (Value operand : op->getOperands()) {
+    RankedTensorType type = tensorTypeOf(operand);
+    const int64_t aligned = dimension - (rank - type.getRank());
+    if (aligned >= 0 && type.isDynamicDim(aligned))
+      return {operand, aligned};
+  }
+  llvm_unreachable("verifiers tie a dynamic extent to an operand");
+}
+
 OpFoldResult mpc::extentOf(OpBuilder &builder, Location loc, Value value, int64_t dimension) {
   while (cast<RankedTensorType>(value.getType()).isDynamicDim(dimension)) {
     Operation *op = value.getDefiningOp();
     if (auto styled = dyn_cast_or_null<DestinationStyleOpInterface>(op)) {
       value = styled.getTiedOpOperand(cast<OpResult>(value))->get();
+    } else if (isElementwise(op)) {
+      std::tie(value, dimension) = operandWithExtent(op, dimension);
     } else if (auto collapse = dyn_cast_or_null<tensor::CollapseShapeOp>(op);
                collapse && collapse.getReassociationIndices()[dimension].size() == 1) {
       dimension = collapse.getReassociationIndices()[dimension].front();

@@ -4,6 +4,7 @@
 #include "dialects/mpcrt/IR/Mpcrt.h"
 #include "lib/Conversion/MpcToLinalg/NarrowWeights.h"
 #include "lib/Conversion/MpcToLinalg/Patterns.h"
+#include "lib/Conversion/MpcToLinalg/ProductParts.h"
 #include "lib/Conversion/MpcToLinalg/Scalar.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/Transforms/FuncConversions.h"
@@ -45,6 +46,11 @@ static void eraseDeadOps(Block &block) {
     if (isOpTriviallyDead(&op))
       op.erase();
   }
+}
+
+static void eraseDeadOps(func::FuncOp function) {
+  for (Block &block : function.getBody())
+    eraseDeadOps(block);
 }
 
 namespace {
@@ -92,6 +98,11 @@ struct ConvertMpcToLinalgPass : mpc::impl::ConvertMpcToLinalgBase<ConvertMpcToLi
     populateTrainingPatterns(converter, patterns);
     FrozenRewritePatternSet frozen(std::move(patterns));
 
+    const ProductParts parts{reluMasks, gelu, columnSums, roundedSums, inputCasts};
+    ConversionTarget firstTarget(target);
+    firstTarget.addDynamicallyLegalDialect<MpcDialect>(
+        [&](Operation *op) { return parts.concern(op); });
+
     ConversionConfig config;
     config.allowPatternRollback = false;
     config.foldingMode = DialectConversionFoldingMode::Never;
@@ -101,10 +112,13 @@ struct ConvertMpcToLinalgPass : mpc::impl::ConvertMpcToLinalgBase<ConvertMpcToLi
       keepElementTypes(function);
       if (narrowWeights)
         markNarrowWeights(function);
+      if (failed(applyPartialConversion(function, firstTarget, frozen, config)))
+        return signalPassFailure();
+      eraseDeadOps(function);
+      parts.takeFrom(function);
       if (failed(applyPartialConversion(function, target, frozen, config)))
         return signalPassFailure();
-      for (Block &block : function.getBody())
-        eraseDeadOps(block);
+      eraseDeadOps(function);
     }
   }
 };

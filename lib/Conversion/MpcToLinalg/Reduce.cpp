@@ -160,7 +160,7 @@ struct LowerSumOfRepeated : OpConversionPattern<ReduceOp> {
 };
 
 /// The tensor of 16-bit numbers that `tensor` has in float32, else `tensor`: a sum widens what it
-/// reads, so that mpc-fuse-column-sums finds it as the sum of that tensor.
+/// reads.
 Value narrowSource(Value tensor) {
   auto generic = tensor.getDefiningOp<linalg::GenericOp>();
   if (!generic || generic.getNumDpsInputs() != 1 || generic.getNumDpsInits() != 1 ||

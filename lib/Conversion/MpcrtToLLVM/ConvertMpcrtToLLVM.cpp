@@ -169,19 +169,25 @@ private:
     return finish(others, toLLVM);
   }
 
-  /// Loops become blocks, and ops without an instruction several that have one.
+  /// Loops become blocks, and ops without an instruction several that have one. Most functions of
+  /// the host have neither.
   static LogicalResult flatten(Operation *op, const FrozenRewritePatternSet &toBlocks,
                                const FrozenRewritePatternSet &toSimple) {
+    bool hasLoops = false;
+    op->walk([&](Operation *inner) {
+      hasLoops = hasLoops || isa_and_nonnull<scf::SCFDialect>(inner->getDialect());
+    });
     ConversionTarget flat(*op->getContext());
     flat.addIllegalDialect<scf::SCFDialect>();
     flat.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
-    if (failed(applyPartialConversion(op, flat, toBlocks)))
+    if (hasLoops && failed(applyPartialConversion(op, flat, toBlocks)))
       return failure();
-    // LLVM simplifies regions itself.
-    return applyPatternsGreedily(
-        op, toSimple,
-        GreedyRewriteConfig().enableFolding(false).setRegionSimplificationLevel(
-            GreedySimplifyRegionLevel::Disabled));
+    SmallVector<Operation *> expanded;
+    op->walk([&](Operation *inner) {
+      if (toSimple.getOpSpecificNativePatterns().contains(inner->getName()))
+        expanded.push_back(inner);
+    });
+    return applyOpPatternsGreedily(expanded, toSimple, GreedyRewriteConfig().enableFolding(false));
   }
 
   static LogicalResult finish(ArrayRef<Operation *> ops, const FrozenRewritePatternSet &toLLVM) {

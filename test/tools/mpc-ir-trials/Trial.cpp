@@ -11,6 +11,7 @@
 #include <cstring>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -141,10 +142,12 @@ std::string mpc::tryPass(MLIRContext &context, const Sample &sample, StringRef p
   DialectRegistry registry;
   registerAllDialects(registry);
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
-  for (size_t end = std::min(count, progress.next + kBatch); progress.next < end;) {
+  for (size_t last = std::min(count, progress.next + kBatch); progress.next < last;) {
     const size_t number = progress.next;
     progress.next = number + 1;
-    ::alarm(seconds);
+    // Of the processor: on a busy machine a trial that ends may take far longer.
+    const itimerval end = {{0, 0}, {time_t(seconds), 0}};
+    ::setitimer(ITIMER_PROF, &end, nullptr);
     const std::string what = trial(context, number);
     if (what.empty())
       continue;
@@ -173,9 +176,11 @@ std::vector<Finding> mpc::tryEach(size_t count, unsigned seconds,
     int status = 0;
     if (child < 0 || ::waitpid(child, &status, 0) < 0)
       return {{0, "no process"}};
+    llvm::outs() << "tried " << progress.next << " of " << count << "\n";
+    llvm::outs().flush();
     if ((WIFEXITED(status) && WEXITSTATUS(status) == 0) || progress.isReading)
       continue;
-    std::string what = WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM
+    std::string what = WIFSIGNALED(status) && WTERMSIG(status) == SIGPROF
                            ? "comes to no end"
                            : "crashes with signal " + std::to_string(WTERMSIG(status));
     if (WIFEXITED(status))

@@ -24,7 +24,8 @@ static llvm::cl::opt<unsigned> mutants("mutants", llvm::cl::init(0),
                                        llvm::cl::desc("how many mutants to try"));
 static llvm::cl::opt<unsigned> first("first", llvm::cl::init(0),
                                      llvm::cl::desc("number of the first mutant"));
-static llvm::cl::opt<unsigned> seconds("seconds", llvm::cl::init(20), llvm::cl::desc("of a trial"));
+static llvm::cl::opt<unsigned> seconds("seconds", llvm::cl::init(20),
+                                       llvm::cl::desc("of the processor, for a trial"));
 static llvm::cl::opt<std::string> directory("findings", llvm::cl::init(""),
                                             llvm::cl::desc("folder for IR with a finding"));
 

@@ -1,80 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// mpc-fuse-gelu: gelu in the contraction that gives its argument, its derivative in the one that
-// gives the cotangent.
-#include "dialects/mpc/IR/Gelu.h"
-#include "lib/Transforms/ContractedMatrix.h"
-#include "lib/Transforms/Fusion.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/Matchers.h"
-#include "mpc/Transforms/Passes.h"
-
-namespace mpc {
-#define GEN_PASS_DEF_FUSEGELU
-#include "mpc/Transforms/Passes.h.inc"
-} // namespace mpc
+// gelu in the contraction that gives its argument, its derivative in the one that gives the
+// cotangent.
+#include "lib/Conversion/MpcToLinalg/ContractedMatrix.h"
+#include "lib/Conversion/MpcToLinalg/ProductParts.h"
+#include "mpc/Analysis/FusionRemark.h"
+#include "mpc/Analysis/Reshapes.h"
 
 using namespace mlir;
 using namespace mpc;
-using linalg::GenericOp;
-
-/// Whether both are computed by the same scalar ops, of constants and of `arguments`, each of which
-/// corresponds to the one at its index in `others`.
-static bool isSameExpression(Value value, Value other, ValueRange arguments, ValueRange others) {
-  for (auto [argument, corresponding] : llvm::zip_equal(arguments, others))
-    if (value == argument || other == corresponding)
-      return value == argument && other == corresponding;
-  Attribute number, otherNumber;
-  if (matchPattern(value, m_Constant(&number)))
-    return matchPattern(other, m_Constant(&otherNumber)) && number == otherNumber;
-  Operation *op = value.getDefiningOp(), *otherOp = other.getDefiningOp();
-  return op && otherOp && op->getName() == otherOp->getName() && op->getNumOperands() != 0 &&
-         op->getNumOperands() == otherOp->getNumOperands() &&
-         llvm::all_of(llvm::zip(op->getOperands(), otherOp->getOperands()), [&](auto operands) {
-           return isSameExpression(std::get<0>(operands), std::get<1>(operands), arguments, others);
-         });
-}
-
-/// Whether the op rounds to 16 bits, element by element, what `build` makes of its inputs in
-/// float32.
-static bool computes(GenericOp op, int64_t inputs,
-                     function_ref<Value(OpBuilder &, Location, ValueRange)> build) {
-  Value yielded = yieldOfElements(op, inputs);
-  auto rounded = yielded ? yielded.getDefiningOp<arith::TruncFOp>() : arith::TruncFOp();
-  if (!rounded || yielded.getType().getIntOrFloatBitWidth() != 16 ||
-      !rounded.getIn().getType().isF32())
-    return false;
-  // The definition is built in a block of its own, for comparison.
-  Block definition;
-  OpBuilder builder(op.getContext());
-  builder.setInsertionPointToStart(&definition);
-  SmallVector<Value> wide, arguments;
-  for (BlockArgument argument : op.getRegionInputArgs()) {
-    arith::ExtFOp widened;
-    for (Operation *user : argument.getUsers())
-      if (auto candidate = dyn_cast<arith::ExtFOp>(user))
-        widened = candidate;
-    if (!widened || argument.getType() != yielded.getType())
-      return false;
-    wide.push_back(widened.getOut());
-    arguments.push_back(definition.addArgument(builder.getF32Type(), op.getLoc()));
-  }
-  Value defined = build(builder, op.getLoc(), arguments);
-  return isSameExpression(rounded.getIn(), defined, wide, arguments);
-}
-
-static bool isGelu(GenericOp op) {
-  return computes(op, 1, [](OpBuilder &builder, Location loc, ValueRange inputs) {
-    return buildGelu(builder, loc, inputs[0]);
-  });
-}
-
-static bool isGeluGradient(GenericOp op) {
-  return computes(op, 2, [](OpBuilder &builder, Location loc, ValueRange inputs) {
-    return buildGeluGradient(builder, loc, inputs[0], inputs[1]);
-  });
-}
 
 static bool isInLoop(mpcrt::ContractOp op) { return !isa<FunctionOpInterface>(op->getParentOp()); }
 
@@ -86,8 +19,8 @@ static std::string obstacleOf(mpcrt::ContractOp contract, mpcrt::ContractPart wa
   return obstacle ? "the contraction " + describe(*obstacle).str() : "";
 }
 
-static void miss(GenericOp op, StringRef what, StringRef obstacle) {
-  remark::missed(op.getLoc(), fusionRemark("gelu"))
+static void miss(Operation *op, StringRef what, StringRef obstacle) {
+  remark::missed(op->getLoc(), fusionRemark("gelu"))
       << remark::reason("{0} not in a contraction: {1}", what, obstacle);
 }
 
@@ -103,8 +36,8 @@ static Value inShapeOf(IRRewriter &rewriter, Value value, Value matrix, Value ot
   return rewriter.clone(*reshape, mapping)->getResult(0);
 }
 
-static void fuseGelu(IRRewriter &rewriter, GenericOp gelu) {
-  Value argument = gelu.getDpsInputs()[0];
+void mpc::takeGelu(IRRewriter &rewriter, GeluOp gelu) {
+  Value argument = gelu.getInput();
   auto [contract, isOnlyUse] = findMatrix(argument, /*inParts=*/true);
   std::string obstacle;
   if (!contract)
@@ -154,8 +87,8 @@ static Value findCounterpart(Value argument, Value cotangent, Value matrix) {
   return argument.getType() == matrix.getType() ? argument : Value();
 }
 
-static void fuseGradient(IRRewriter &rewriter, GenericOp gradient) {
-  Value cotangent = gradient.getDpsInputs()[0];
+void mpc::takeGeluGradient(IRRewriter &rewriter, GeluGradientOp gradient) {
+  Value cotangent = gradient.getCotangent();
   auto [contract, isOnlyUse] = findMatrix(cotangent, /*inParts=*/true);
   Value argument;
   std::string obstacle;
@@ -166,7 +99,7 @@ static void fuseGradient(IRRewriter &rewriter, GenericOp gradient) {
   } else if (isInLoop(contract)) {
     obstacle = "the contraction runs in a loop";
   } else if (obstacle = obstacleOf(contract, mpcrt::ContractPart::GeluGradient); obstacle.empty()) {
-    argument = findCounterpart(gradient.getDpsInputs()[1], cotangent, contract.getResult(0));
+    argument = findCounterpart(gradient.getInput(), cotangent, contract.getResult(0));
     if (!argument || (argument.getDefiningOp() &&
                       (argument.getDefiningOp()->getBlock() != contract->getBlock() ||
                        !argument.getDefiningOp()->isBeforeInBlock(contract))))
@@ -184,25 +117,3 @@ static void fuseGradient(IRRewriter &rewriter, GenericOp gradient) {
   rewriter.replaceOp(contract, merged.getResult(0));
   rewriter.replaceOp(gradient, isMatrix ? merged.getResult(0) : cotangent);
 }
-
-namespace {
-struct FuseGeluPass : mpc::impl::FuseGeluBase<FuseGeluPass> {
-  void runOnModule() override {
-    IRRewriter rewriter(&getContext());
-    for (auto function : getOperation().getOps<func::FuncOp>()) {
-      SmallVector<GenericOp> gelus, gradients;
-      function.walk([&](GenericOp op) {
-        if (isGelu(op))
-          gelus.push_back(op);
-        else if (isGeluGradient(op))
-          gradients.push_back(op);
-      });
-      // Arguments that are kept become results of their contractions first.
-      for (GenericOp gelu : gelus)
-        fuseGelu(rewriter, gelu);
-      for (GenericOp gradient : gradients)
-        fuseGradient(rewriter, gradient);
-    }
-  }
-};
-} // namespace

@@ -1,21 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// mpc-fuse-input-casts: contractions round the inputs of the model that they multiply.
+// Contractions round the inputs of the model that they multiply.
 #include "dialects/mpcrt/IR/Mpcrt.h"
-#include "lib/Transforms/Fusion.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "lib/Conversion/MpcToLinalg/ProductParts.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mpc/Transforms/Passes.h"
-
-namespace mpc {
-#define GEN_PASS_DEF_FUSEINPUTCASTS
-#include "mpc/Transforms/Passes.h.inc"
-} // namespace mpc
+#include "mpc/Analysis/FusionRemark.h"
+#include "mpc/Analysis/Reshapes.h"
 
 using namespace mlir;
 using namespace mpc;
-using linalg::GenericOp;
 
 /// Whether the value is an input of the model, as it is or in another shape.
 static bool isInput(Value value) {
@@ -25,18 +17,10 @@ static bool isInput(Value value) {
   return function && function.getArgAttr(argument.getArgNumber(), MpcDialect::kInputAttr);
 }
 
-/// Whether the op rounds each element of an input from f32 to 16 bits, and does nothing else.
-static bool isInputCast(GenericOp op) {
-  if (!op.hasPureTensorSemantics() || op.getNumDpsInputs() != 1 || op.getNumDpsInits() != 1 ||
-      op.getNumReductionLoops() != 0 ||
-      !llvm::all_of(op.getIndexingMapsArray(), [](AffineMap map) { return map.isIdentity(); }) ||
-      !isInput(op.getDpsInputs()[0]))
-    return false;
-  Type type = getElementTypeOrSelf(op.getResultTypes()[0]);
-  auto yield = cast<linalg::YieldOp>(op.getBody()->getTerminator());
-  auto rounded = yield.getValues()[0].getDefiningOp<arith::TruncFOp>();
-  return rounded && rounded.getIn() == op.getRegionInputArgs()[0] &&
-         rounded.getIn().getType().isF32() && (type.isBF16() || type.isF16());
+bool mpc::isInputCast(CastOp op) {
+  Type type = elementTypeOf(op.getResult());
+  return elementTypeOf(op.getInput()).isF32() && (type.isBF16() || type.isF16()) &&
+         isInput(op.getInput());
 }
 
 /// Why not every use of the value can round by itself; empty when all can.
@@ -79,29 +63,14 @@ static void replaceUses(IRRewriter &rewriter, Value rounded, Value wide) {
   }
 }
 
-static void fuseCast(IRRewriter &rewriter, GenericOp cast) {
-  if (StringRef obstacle = obstacleOfCast(cast.getResult(0)); !obstacle.empty()) {
+void mpc::takeInputCast(IRRewriter &rewriter, CastOp cast) {
+  if (StringRef obstacle = obstacleOfCast(cast.getResult()); !obstacle.empty()) {
     remark::missed(cast.getLoc(), fusionRemark("input-cast"))
         << remark::reason("input rounded by a kernel: {0}", obstacle);
     return;
   }
   remark::passed(cast.getLoc(), fusionRemark("input-cast"))
       << "input rounded by the contractions that multiply it";
-  replaceUses(rewriter, cast.getResult(0), cast.getDpsInputs()[0]);
+  replaceUses(rewriter, cast.getResult(), cast.getInput());
   rewriter.eraseOp(cast);
 }
-
-namespace {
-struct FuseInputCastsPass : mpc::impl::FuseInputCastsBase<FuseInputCastsPass> {
-  void runOnModule() override {
-    SmallVector<GenericOp> casts;
-    getOperation().walk([&](GenericOp op) {
-      if (isInputCast(op))
-        casts.push_back(op);
-    });
-    IRRewriter rewriter(&getContext());
-    for (GenericOp cast : casts)
-      fuseCast(rewriter, cast);
-  }
-};
-} // namespace

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The questions that passes ask which move elementwise ops into contractions.
-#ifndef MPC_LIB_TRANSFORMS_CONTRACTEDMATRIX_H
-#define MPC_LIB_TRANSFORMS_CONTRACTEDMATRIX_H
+// The questions that are asked of a contraction that could take over an elementwise op.
+#ifndef MPC_LIB_CONVERSION_MPCTOLINALG_CONTRACTEDMATRIX_H
+#define MPC_LIB_CONVERSION_MPCTOLINALG_CONTRACTEDMATRIX_H
 
 #include "dialects/mpcrt/IR/Mpcrt.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
 
 namespace mpc {
-
-/// The yielded value of an op that computes each element from those at the same index of its
-/// `inputs` operands; null for others.
-mlir::Value yieldOfElements(mlir::linalg::GenericOp op, int64_t inputs);
 
 /// The contraction whose result the value is, as it is or in another shape, and whether nothing
 /// else reads it on the way; on demand also where the value is a part of the result, which
@@ -22,4 +17,4 @@ bool isOpenMatrix(mpcrt::ContractOp op);
 
 } // namespace mpc
 
-#endif // MPC_LIB_TRANSFORMS_CONTRACTEDMATRIX_H
+#endif // MPC_LIB_CONVERSION_MPCTOLINALG_CONTRACTEDMATRIX_H

@@ -1,6 +1,5 @@
-// RUN: mpc-opt %s --canonicalize --convert-mpc-to-linalg --canonicalize --cse --mpc-fuse-gelu --mpc-verify-tensors --remark-format=emitRemark --remarks-filter=mpc-fusion 2>%t.remarks | FileCheck %s
+// RUN: mpc-opt %s --canonicalize '--convert-mpc-to-linalg=gelu' --canonicalize --cse --mpc-verify-tensors --remark-format=emitRemark --remarks-filter=mpc-fusion 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
-// RUN: mpc-opt %s --canonicalize --convert-mpc-to-linalg --canonicalize --cse --mpc-fuse-gelu | mpc-opt --mpc-fuse-gelu | FileCheck %s
 
 // A forward pass alone keeps nothing.
 // CHECK-LABEL: func.func @predict

@@ -1,18 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Contractions behind reshapes, and elementwise ops.
-#include "lib/Transforms/ContractedMatrix.h"
-#include "lib/Transforms/Fusion.h"
+// Contractions behind reshapes.
+#include "lib/Conversion/MpcToLinalg/ContractedMatrix.h"
+#include "mpc/Analysis/Reshapes.h"
 
 using namespace mlir;
 using namespace mpc;
-
-Value mpc::yieldOfElements(linalg::GenericOp op, int64_t inputs) {
-  if (!op || !op.hasPureTensorSemantics() || op.getNumDpsInputs() != inputs ||
-      op.getNumDpsInits() != 1 || op.getNumReductionLoops() != 0 ||
-      !llvm::all_of(op.getIndexingMapsArray(), [](AffineMap map) { return map.isIdentity(); }))
-    return {};
-  return cast<linalg::YieldOp>(op.getBody()->getTerminator()).getValues()[0];
-}
 
 std::pair<mpcrt::ContractOp, bool> mpc::findMatrix(Value value, bool inParts) {
   bool isOnly = true;

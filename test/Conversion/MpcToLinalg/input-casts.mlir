@@ -1,6 +1,5 @@
-// RUN: mpc-opt %s --canonicalize --convert-mpc-to-linalg --canonicalize --cse --mpc-fuse-input-casts --mpc-verify-tensors --remark-format=emitRemark --remarks-filter=mpc-fusion 2>%t.remarks | FileCheck %s
+// RUN: mpc-opt %s --canonicalize '--convert-mpc-to-linalg=input-casts' --canonicalize --cse --mpc-verify-tensors --remark-format=emitRemark --remarks-filter=mpc-fusion 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
-// RUN: mpc-opt %s --canonicalize --convert-mpc-to-linalg --canonicalize --cse --mpc-fuse-input-casts | mpc-opt --mpc-fuse-input-casts | FileCheck %s
 
 // Forward and for the gradient of the weights.
 // CHECK-LABEL: func.func @dense

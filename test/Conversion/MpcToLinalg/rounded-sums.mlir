@@ -1,6 +1,5 @@
-// RUN: mpc-opt %s --canonicalize --mpc-pad-dims=target=cuda --canonicalize --convert-mpc-to-linalg --canonicalize --cse --mpc-fuse-column-sums=rounded --mpc-verify-tensors --remark-format=emitRemark --remarks-filter=mpc-fusion 2>%t.remarks | FileCheck %s
+// RUN: mpc-opt %s --canonicalize --mpc-pad-dims=target=cuda --canonicalize '--convert-mpc-to-linalg=column-sums rounded-sums' --canonicalize --cse --mpc-verify-tensors --remark-format=emitRemark --remarks-filter=mpc-fusion 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
-// RUN: mpc-opt %s --canonicalize --mpc-pad-dims=target=cuda --canonicalize --convert-mpc-to-linalg --canonicalize --cse --mpc-fuse-column-sums=rounded | mpc-opt --mpc-fuse-column-sums=rounded | FileCheck %s
 
 // As cuBLASLt gives them: sums in the type of the result. Of bf16 they take in the rounding behind
 // them, which they need.
@@ -43,4 +42,15 @@ func.func @padded(%x: tensor<?x64xf16>, %dy: tensor<?x10xf16>) -> (tensor<64x10x
   %e = mpc.exp %w : tensor<10xf32>
   %g = mpc.contract %x, %dy contracting [0] x [0] : (tensor<?x64xf16>, tensor<?x10xf16>) -> tensor<64x10xf16>
   return %g, %e : tensor<64x10xf16>, tensor<10xf32>
+}
+
+// Sums that are read in float32 are more than the library has.
+// CHECK-LABEL: func.func @wide
+// CHECK-NOT: sums(
+// REMARK: column-sums{{.*}}the sums are not rounded to the type of the contraction's result
+func.func @wide(%x: tensor<?x64xbf16>, %dy: tensor<?x64xbf16>) -> (tensor<64x64xbf16>, tensor<64xf32>) attributes {mpc.entry} {
+  %w = mpc.cast %dy : tensor<?x64xbf16> to tensor<?x64xf32>
+  %s = mpc.reduce sum %w {axes = array<i64: 0>} : tensor<?x64xf32> -> tensor<64xf32>
+  %g = mpc.contract %x, %dy contracting [0] x [0] : (tensor<?x64xbf16>, tensor<?x64xbf16>) -> tensor<64x64xbf16>
+  return %g, %s : tensor<64x64xbf16>, tensor<64xf32>
 }

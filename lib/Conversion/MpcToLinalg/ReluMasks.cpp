@@ -1,45 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// mpc-fuse-relu-masks: the derivative of relu in the contraction that produces the cotangent, by
-// bits that the contraction with the relu leaves.
-#include "dialects/mpcrt/IR/Mpcrt.h"
-#include "lib/Transforms/ContractedMatrix.h"
-#include "lib/Transforms/Fusion.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
+// The derivative of relu in the contraction that produces the cotangent, by bits that the
+// contraction with the relu leaves.
+#include "lib/Conversion/MpcToLinalg/ContractedMatrix.h"
+#include "lib/Conversion/MpcToLinalg/ProductParts.h"
 #include "mlir/IR/Matchers.h"
-#include "mpc/Transforms/Passes.h"
-
-namespace mpc {
-#define GEN_PASS_DEF_FUSERELUMASKS
-#include "mpc/Transforms/Passes.h.inc"
-} // namespace mpc
+#include "mpc/Analysis/FusionRemark.h"
 
 using namespace mlir;
 using namespace mpc;
-using linalg::GenericOp;
+
+static ArrayRef<int64_t> shapeOf(Value value) { return tensorTypeOf(value).getShape(); }
 
 /// The tensor of which `condition` says where it is greater than 0; null for other conditions.
 static Value positiveOf(Value condition) {
-  auto op = condition.getDefiningOp<GenericOp>();
-  Value yielded = yieldOfElements(op, 1);
-  auto compare = yielded ? yielded.getDefiningOp<arith::CmpFOp>() : arith::CmpFOp();
-  if (!compare || compare.getPredicate() != arith::CmpFPredicate::OGT ||
-      !matchPattern(compare.getRhs(), m_AnyZeroFloat()))
-    return {};
-  Value compared = compare.getLhs();
-  if (auto widened = compared.getDefiningOp<arith::ExtFOp>())
-    compared = widened.getIn();
-  return compared == op.getRegionInputArgs()[0] ? op.getDpsInputs()[0] : Value();
+  auto compare = condition.getDefiningOp<CompareOp>();
+  return compare && compare.getPredicate() == ComparePredicate::GT &&
+                 matchPattern(compare.getRhs(), m_AnyZeroFloat()) &&
+                 shapeOf(compare.getLhs()) == shapeOf(condition)
+             ? compare.getLhs()
+             : Value();
 }
 
-/// Whether the op is its second input where the first one, a condition, holds, and else 0.
-static bool selectsOrZero(GenericOp op) {
-  Value yielded = yieldOfElements(op, 2);
-  auto select = yielded ? yielded.getDefiningOp<arith::SelectOp>() : arith::SelectOp();
-  return select && select.getCondition() == op.getRegionInputArgs()[0] &&
-         select.getTrueValue() == op.getRegionInputArgs()[1] &&
-         matchPattern(select.getFalseValue(), m_PosZeroFloat());
+bool mpc::isReluDerivative(SelectOp op) {
+  return positiveOf(op.getCondition()) && matchPattern(op.getOnFalse(), m_PosZeroFloat()) &&
+         shapeOf(op.getCondition()) == shapeOf(op) && op.getOnTrue().getType() == op.getType();
 }
 
 /// Why the contractions of relu's result and of its cotangent cannot share bits; empty when they
@@ -76,9 +60,9 @@ static std::string findObstacle(mpcrt::ContractOp forward, mpcrt::ContractOp bac
   return "";
 }
 
-static void fuseDerivative(IRRewriter &rewriter, GenericOp derivative) {
-  auto [forward, _] = findMatrix(positiveOf(derivative.getDpsInputs()[0]));
-  auto [backward, isOnlyUse] = findMatrix(derivative.getDpsInputs()[1]);
+void mpc::takeReluDerivative(IRRewriter &rewriter, SelectOp derivative) {
+  auto [forward, _] = findMatrix(positiveOf(derivative.getCondition()));
+  auto [backward, isOnlyUse] = findMatrix(derivative.getOnTrue());
   const std::string obstacle = findObstacle(forward, backward, isOnlyUse);
   if (!obstacle.empty()) {
     remark::missed(derivative.getLoc(), fusionRemark("relu-mask"))
@@ -104,20 +88,5 @@ static void fuseDerivative(IRRewriter &rewriter, GenericOp derivative) {
   rewriter.replaceOp(backward, backward.cloneWith(rewriter, extras).getResult(0));
   remark::passed(derivative.getLoc(), fusionRemark("relu-mask"))
       << "derivative of relu applied by the contraction that writes the cotangent";
-  rewriter.replaceOp(derivative, derivative.getDpsInputs()[1]);
+  rewriter.replaceOp(derivative, derivative.getOnTrue());
 }
-
-namespace {
-struct FuseReluMasksPass : mpc::impl::FuseReluMasksBase<FuseReluMasksPass> {
-  void runOnModule() override {
-    SmallVector<GenericOp> derivatives;
-    getOperation().walk([&](GenericOp op) {
-      if (selectsOrZero(op) && positiveOf(op.getDpsInputs()[0]))
-        derivatives.push_back(op);
-    });
-    IRRewriter rewriter(&getContext());
-    for (GenericOp derivative : derivatives)
-      fuseDerivative(rewriter, derivative);
-  }
-};
-} // namespace

@@ -1,6 +1,5 @@
-// RUN: mpc-opt %s --canonicalize --convert-mpc-to-linalg --canonicalize --cse --mpc-fuse-relu-masks --mpc-verify-tensors --remark-format=emitRemark --remarks-filter=mpc-fusion 2>%t.remarks | FileCheck %s
+// RUN: mpc-opt %s --canonicalize '--convert-mpc-to-linalg=relu-masks' --canonicalize --cse --mpc-verify-tensors --remark-format=emitRemark --remarks-filter=mpc-fusion 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
-// RUN: mpc-opt %s --canonicalize --convert-mpc-to-linalg --canonicalize --cse --mpc-fuse-relu-masks | mpc-opt --mpc-fuse-relu-masks | FileCheck %s
 
 // The contraction with the relu leaves bits; the one that writes the cotangent reads them. What else
 // reads relu's result still does.

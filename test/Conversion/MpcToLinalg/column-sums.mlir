@@ -1,6 +1,5 @@
-// RUN: mpc-opt %s --canonicalize --convert-mpc-to-linalg --canonicalize --cse --mpc-fuse-column-sums --mpc-verify-tensors --remark-format=emitRemark --remarks-filter=mpc-fusion 2>%t.remarks | FileCheck %s
+// RUN: mpc-opt %s --canonicalize '--convert-mpc-to-linalg=column-sums' --canonicalize --cse --mpc-verify-tensors --remark-format=emitRemark --remarks-filter=mpc-fusion 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
-// RUN: mpc-opt %s --canonicalize --convert-mpc-to-linalg --canonicalize --cse --mpc-fuse-column-sums | mpc-opt --mpc-fuse-column-sums | FileCheck %s
 
 // The contraction that makes the gradient of the weights sums the cotangent's columns in float32; what
 // becomes of the sums stays.
