@@ -237,6 +237,11 @@ void cast(B &b) {
   if (!x)
     return;
   const auto to = DataType(b.attributes.getInteger("to", 0));
+  if (const Literal *known = b.isVariable(0) ? nullptr : b.getLiteral(0);
+      known && known->hasBatch && to != DataType::Int32 && to != DataType::Int64)
+    return (void)b.error("to " + spell(to) +
+                         " of what depends on the open batch is not supported; say the batch: "
+                         "--batch=N");
   b.setResult(0, convert(b, x, b.getType(0), to, b.attributes.getFlag("saturate", true)), to);
 }
 
@@ -290,7 +295,7 @@ constexpr OpEntry kTable[] = {
     {"Atan", 7, function<applyArcTangent>},
     {"Atanh", 9, function<applyInverseHyperbolicTangent>},
     {"BitCast", 26, bitCast},
-    {"Cast", 6, cast},
+    {"Cast", 6, cast, nullptr, true},
     {"CastLike", 15, castLike},
     {"Ceil", 1, function<applyCeil>},
     {"Clip", 1, clip},
