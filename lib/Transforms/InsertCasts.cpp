@@ -55,8 +55,7 @@ private:
   /// The floating type in which the op computes; null when no operand decides.
   Type decideElement(Operation &op);
   Value constantIn(ConstantOp constant, Type element, Location loc, StringAttr path);
-  void warnOfLostConstant(const APFloat &number, const APFloat &rounded, Type element,
-                          StringAttr path);
+  bool warnOfLostConstant(double number, const APFloat &rounded, Type element, StringAttr path);
   void remarkRoundedInputs(LayerOp layer, Type compute);
 
   OpBuilder &builder;
@@ -81,24 +80,20 @@ Type Caster::decideElement(Operation &op) {
 }
 
 /// A mask of -1e9 or an epsilon of 1e-8 is another number in float16, and 0 / 0 or inf - inf
-/// follow.
-void Caster::warnOfLostConstant(const APFloat &number, const APFloat &rounded, Type element,
+/// follow. Returns whether nothing is left of the number.
+bool Caster::warnOfLostConstant(double number, const APFloat &rounded, Type element,
                                 StringAttr path) {
-  const bool isInfinite = rounded.isInfinity() && !number.isInfinity();
-  const bool isZero = rounded.isZero() && !number.isZero();
-  if (!path || !(isInfinite || isZero))
-    return;
-  APFloat wide = number;
-  bool losesInfo = false;
-  wide.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &losesInfo);
+  const bool isInfinite = rounded.isInfinity() && std::isfinite(number);
   std::string warning;
-  llvm::raw_string_ostream(warning)
-      << "its constant " << llvm::format("%g", wide.convertToDouble()) << " becomes "
-      << (isInfinite ? "infinite" : "0") << " in " << element;
-  if (lost.insert((path.getValue() + ": " + warning).str()).second)
+  if (!isInfinite && !(rounded.isZero() && number != 0))
+    return false;
+  llvm::raw_string_ostream(warning) << "its constant " << llvm::format("%g", number) << " becomes "
+                                    << (isInfinite ? "infinite" : "0") << " in " << element;
+  if (path && lost.insert((path.getValue() + ": " + warning).str()).second)
     emitLint(NameLoc::get(path), isInfinite ? kInfiniteConstantLint : kZeroConstantLint)
         << warning << "; give the layer a policy that computes in float32 or bfloat16, or the "
         << "model another constant";
+  return true;
 }
 
 Value Caster::constantIn(ConstantOp constant, Type element, Location loc, StringAttr path) {
@@ -108,16 +103,22 @@ Value Caster::constantIn(ConstantOp constant, Type element, Location loc, String
     return values.lookup(constant.getResult());
   auto to = cast<FloatType>(element);
   auto value = cast<DenseFPElementsAttr>(constant.getValue());
+  FloatAttr lostNumber; // which the twin in float32 is to have (mpc-trace-numerics)
   // Rounded once, to nearest even, from the value as imported.
   DenseElementsAttr rounded = value.mapValues(to, [&](const APFloat &number) {
-    const APFloat exact = constant.getExact().value_or(number);
-    APFloat result = exact;
+    const FloatAttr given = constant.getExactAttr();
+    const double exact = (given ? given : FloatAttr::get(from, number)).getValueAsDouble();
+    APFloat result(exact);
     bool losesInfo = false;
     result.convert(to.getFloatSemantics(), APFloat::rmNearestTiesToEven, &losesInfo);
-    warnOfLostConstant(exact, result, to, path);
+    if (warnOfLostConstant(exact, result, to, path) && value.isSplat())
+      lostNumber = FloatAttr::get(builder.getF64Type(), exact);
     return result.bitcastToAPInt();
   });
-  return ConstantOp::create(builder, loc, cast<ElementsAttr>(rounded));
+  auto made = ConstantOp::create(builder, loc, cast<ElementsAttr>(rounded));
+  if (lostNumber)
+    made.setExactAttr(lostNumber);
+  return made;
 }
 
 LogicalResult Caster::rebuild(Operation &op, Type weak, StringAttr path) {

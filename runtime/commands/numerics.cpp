@@ -123,8 +123,9 @@ NumericsOptions readOptions(Arguments &arguments) {
   options.blames = arguments.has("blame");
   options.predicts = arguments.has("predict");
   options.json = arguments.has("json");
-  if (options.blames && (!options.out.empty() || !options.html.empty()))
-    arguments.fault("--out and --html take statistics, which --blame does not make; leave it out");
+  if (options.blames && !options.out.empty())
+    arguments.fault("--out takes statistics of all steps, which --blame does not make; leave it "
+                    "out, or write a page of the step by --html");
   return options;
 }
 
@@ -134,6 +135,14 @@ int report(const NumericsOptions &options, Walk &walk, TracedModel &model, Conso
     if (!blame)
       return console.fail(blame.failure());
     console.print(untrusted::forLine(reports::asText(*blame)));
+    // Behind the fault, and without one behind the last step, these are the values of that step.
+    if (!options.html.empty())
+      if (Status status = data::writeFileAtomically(
+              options.html, reports::writePage("Blame in " + options.session.library,
+                                               *blame ? (*blame)->values : model.values(), nullptr,
+                                               reports::asText(*blame)));
+          !status)
+        return console.fail(status.failure());
     return options.json
                ? console.json(reports::asJson(*blame).dump(
                                   -1, ' ', false, nlohmann::json::error_handler_t::replace) +

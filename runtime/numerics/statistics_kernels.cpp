@@ -189,14 +189,14 @@ inline uint32_t totalOf(Bytes counts) {
 }
 
 // Exponents are counted in pairs: an element adds 1 to a half of a byte, which holds so many.
-constexpr uint32_t together = 8;
-constexpr size_t pairsTogether = together / 2, mostOfHalf = 15;
+constexpr uint32_t fewTogether = 8, mostTogether = MPC_ISA_LEVEL >= 4 ? 16 : 8;
+constexpr size_t mostOfHalf = 15;
 
 // An element with each of 16 exponents adds this to the pairs.
 struct PairTables {
-  alignas(bytesOfVector) uint8_t bytes[pairsTogether][bytesOfVector] = {};
+  alignas(bytesOfVector) uint8_t bytes[mostTogether / 2][bytesOfVector] = {};
   constexpr PairTables() {
-    for (size_t pair = 0; pair < pairsTogether; ++pair)
+    for (size_t pair = 0; pair < mostTogether / 2; ++pair)
       for (size_t i = 0; i < bytesOfVector; i += 16) {
         bytes[pair][i + 2 * pair] = 1;
         bytes[pair][i + 2 * pair + 1] = 1 << 4;
@@ -206,9 +206,10 @@ struct PairTables {
 constexpr PairTables pairTables;
 
 // The number of elements with each exponent from `first` on. Places below `first` are taken for
-// larger ones than any element's.
-void countTogether(const uint8_t *places, size_t vectors, uint32_t first,
-                   uint32_t (&counts)[together]) {
+// larger ones than any element's. Returns how many exponents that are.
+template <uint32_t together>
+uint32_t countTogether(const uint8_t *places, size_t vectors, uint32_t first, uint32_t *counts) {
+  constexpr size_t pairsTogether = together / 2;
   const Bytes base = Bytes{} + static_cast<uint8_t>(first);
   const Bytes toHighBit = Bytes{} + uint8_t{128 - 16}; // of 16 and more, that are no indices
   Bytes tables[pairsTogether], totals[together] = {};
@@ -230,6 +231,7 @@ void countTogether(const uint8_t *places, size_t vectors, uint32_t first,
   }
   for (size_t i = 0; i < together; ++i)
     counts[i] = totalOf(totals[i]);
+  return together;
 }
 
 // Counts between the bounds that are known; the first `written` places are there. What is left
@@ -242,13 +244,16 @@ void countExponents(uint8_t *places, size_t written, size_t count, BlockStatisti
     exponent = 0;
   auto left = static_cast<uint32_t>(count) - result.infinite - result.nan;
   const uint32_t last = result.largest >> 23, least = result.smallest >> 23;
-  for (uint32_t first = least ? least : 1; first <= last; first += together) {
-    uint32_t counts[together];
-    countTogether(places, vectors, first, counts);
+  for (uint32_t first = least ? least : 1; first <= last;) {
+    uint32_t counts[mostTogether];
+    const uint32_t together = last - first < fewTogether
+                                  ? countTogether<fewTogether>(places, vectors, first, counts)
+                                  : countTogether<mostTogether>(places, vectors, first, counts);
     for (uint32_t i = 0; i < together && first + i <= last; ++i) {
       result.exponents[first + i] = counts[i];
       left -= counts[i];
     }
+    first += together;
   }
   result.exponents[0] = left;
 }
@@ -296,12 +301,28 @@ inline double total(WideDoubles values) {
   return total(halves[0] + halves[1]);
 }
 
-// Squares of 8 bits are exact in float32. Four are added there, all others in float64.
+inline Halves loadHalves(const uint16_t *values) {
+  Halves result;
+  __builtin_memcpy(&result, values, sizeof result);
+  return result;
+}
+
+// Squares of 8 bits are exact in float32. Eight are added there, all others in float64.
 struct HalfSums {
   Halves largest = {}, below = ~Halves{}; // as in Sums
   WideDoubles sum = {}, squares = {};
 
-  void add(Halves a, Halves b, uint8_t *places) {
+  void add(const uint16_t *group, uint8_t *places) {
+    WideFloats sums[2], squaresOf[2];
+    for (size_t i = 0; i < 2; ++i)
+      look(loadHalves(group + 2 * i * halfLanes), loadHalves(group + (2 * i + 1) * halfLanes),
+           places + 2 * i * halfLanes, sums[i], squaresOf[i]);
+    sum += __builtin_convertvector(sums[0] + sums[1], WideDoubles);
+    squares += __builtin_convertvector(squaresOf[0] + squaresOf[1], WideDoubles);
+  }
+
+private:
+  void look(Halves a, Halves b, uint8_t *places, WideFloats &four, WideFloats &fourSquares) {
 #pragma clang fp contract(fast)
     const Halves ma = a & uint16_t{0x7fff}, mb = b & uint16_t{0x7fff};
     const Halves most = ma > mb ? ma : mb, ka = ma - uint16_t{1}, kb = mb - uint16_t{1};
@@ -315,8 +336,8 @@ struct HalfSums {
                a1 = reinterpret_cast<WideFloats>(wa & 0xffff0000u),
                b0 = reinterpret_cast<WideFloats>(wb << 16),
                b1 = reinterpret_cast<WideFloats>(wb & 0xffff0000u);
-    sum += __builtin_convertvector((a0 + a1) + (b0 + b1), WideDoubles);
-    squares += __builtin_convertvector(a0 * a0 + a1 * a1 + b0 * b0 + b1 * b1, WideDoubles);
+    four = (a0 + a1) + (b0 + b1);
+    fourSquares = a0 * a0 + a1 * a1 + b0 * b0 + b1 * b1;
   }
 };
 
@@ -333,21 +354,16 @@ void countBFloat16(const uint16_t *values, size_t count, BlockStatistics &result
   // Vectors of SSE are short: the code below would have 4 KB more for them than elsewhere.
   if constexpr (MPC_ISA_LEVEL == 2)
     return countWidened(values, count, result);
-  constexpr size_t halfGroup = 2 * halfLanes;
+  constexpr size_t halfGroup = 4 * halfLanes;
   alignas(bytesOfVector) uint8_t places[statisticsBlock];
   HalfSums sums;
-  auto add = [&](const uint16_t *group, size_t at) {
-    Halves vectors[2];
-    __builtin_memcpy(vectors, group, sizeof vectors);
-    sums.add(vectors[0], vectors[1], places + at);
-  };
   size_t i = 0;
   for (; i + halfGroup <= count; i += halfGroup)
-    add(values + i, i);
+    sums.add(values + i, places + i);
   if (i < count) {
     uint16_t rest[halfGroup] = {};
     __builtin_memcpy(rest, values + i, (count - i) * sizeof(uint16_t));
-    add(rest, i);
+    sums.add(rest, places + i);
     i += halfGroup;
   }
   const uint32_t largest = __builtin_reduce_max(sums.largest),

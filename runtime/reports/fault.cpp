@@ -71,10 +71,10 @@ private:
                  ? FaultKind::Overflow
                  : FaultKind::NotANumber;
     }
-    if (isLost(value) && !isNoise(value))
-      return FaultKind::Underflow;
-    if (isCancelled(value) && !isNoise(value))
-      return FaultKind::Cancellation;
+    // Operands with all of their digits may leave nothing at all where they cancel each other.
+    const bool cancels = isCancelled(value);
+    if ((cancels || isLost(value)) && !isNoise(value))
+      return cancels ? FaultKind::Cancellation : FaultKind::Underflow;
     return std::nullopt;
   }
 

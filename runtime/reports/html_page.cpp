@@ -167,8 +167,10 @@ std::vector<std::string> cellsOf(const TracedValue &value) {
 } // namespace
 
 std::string writePage(const std::string &title, const std::vector<TracedValue> &values,
-                      const StepHistory *history) {
+                      const StepHistory *history, const std::string &note) {
   untrusted::HtmlPage page(title, style);
+  if (!note.empty())
+    page.addMarkup("<p><b>" + untrusted::forXml(note) + "</b></p>\n");
   page.addMarkup("<p>Layers in the order of execution. At the right of each: bits between its "
                  "largest element and the format's largest number. Bars: elements by exponent, "
                  "from 2<sup>-40</sup> to 2<sup>24</sup>.</p>\n");

@@ -9,9 +9,11 @@ namespace mpc::reports {
 
 /// Layers as a column, coloured and marked by headroom, with histograms of exponents; then a table
 /// of all values. Readable in black and white and on a phone.
-/// With a history, each layer has a map of its exponents over steps, too.
+/// With a history, each layer has a map of its exponents over steps, too. A `note` stands above
+/// all.
 std::string writePage(const std::string &title, const std::vector<TracedValue> &values,
-                      const StepHistory *history = nullptr);
+                      const StepHistory *history = nullptr,
+                      const std::string &note = std::string());
 
 } // namespace mpc::reports
 #endif

@@ -32,6 +32,7 @@ const char *directionName(uint32_t direction) {
 std::vector<TracedValue> tracedValues(training::Session &session) {
   std::vector<TracedValue> values;
   const uint32_t count = mpc_rt_context_traced_count(session.context());
+  values.reserve(count);
   for (uint32_t slot = 0; slot < count; ++slot) {
     TracedValue value;
     value.slot = slot;

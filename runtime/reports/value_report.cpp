@@ -158,7 +158,8 @@ std::string writeReport(const std::vector<TracedValue> &values, int64_t steps, i
     append(json, value);
     between = ",\n";
   }
-  return json + "\n]}\n";
+  json += "\n]}\n";
+  return json;
 }
 
 } // namespace mpc::reports

@@ -93,6 +93,16 @@ class Browser:
                         "--numerics", self.tools.path("reports"), "--numerics-every", 1, "--html", self.tools.path("training.html"))  # fmt: skip
         return self.check("training.html", layers=4, steps=80)
 
+    def test_blame(self):
+        x, y = models.data_of("conv", 64, seed=4)
+        x[37] *= 1e6
+        numpy.savez(self.tools.path("large.npz"), x=x, y0=y)
+        self.tools.call("mpc-run", "numerics", self.libraries["mixed_float16"], "--data", self.tools.path("large.npz"), "--batch-size", 32,
+                        "--blame", "--html", self.tools.path("blame.html"))  # fmt: skip
+        with open(self.tools.path("blame.html")) as handle:
+            assert "overflow in step 1, forward: layer &#39;probe&#39;" in handle.read().replace("'", "&#39;").replace("&apos;", "&#39;")
+        return self.check("blame.html", layers=4)
+
     def test_compare(self):
         self.tools.call("mpc-run", "compare", *self.libraries.values(), "--data", self.data, "--html", self.tools.path("compare.html"))
         return self.check("compare.html", layers=3)

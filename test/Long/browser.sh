@@ -10,5 +10,6 @@ build=$(realpath "$1")
 program=browser root=
 # shellcheck source=/dev/null
 . test/Long/chroot.sh
-bare_root bookworm chromium
+# debootstrap knows no virtual packages: dbus-x11 is the bus that a part of Chromium asks for.
+bare_root bookworm dbus-x11 chromium
 /usr/bin/python3 test/Long/browser.py "$build/bin" "$root"

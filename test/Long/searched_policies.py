@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""searched_policies.py BIN [NAME...]: `mpcc --policy=auto:memory` on the five examples and three models of
-keras.applications with random weights (every CPU has memory to gain). Each map holds its tolerance, and Keras
-loads it and gives every layer the policy that mpcc gave it."""
+"""searched_policies.py BIN [NAME...]: `mpcc --policy=auto` by speed and by memory (which every CPU has to gain) on
+the five examples and three models of keras.applications with random weights. Each map holds its tolerance, and
+Keras loads it and gives every layer the policy that mpcc gave it. NAME is one like fashion_cnn or fashion_cnn:speed."""
 
 import json
 import os
@@ -52,8 +52,8 @@ def fashion_subset(path, shape, targets):
     numpy.savez(path, x0=images, y0=images if targets == "images" else labels)
 
 
-def search(binaries, model, data, folder, *options):
-    command = [os.path.join(binaries, "mpcc"), model, "--policy=auto:memory,mixed_bfloat16", "--calibrate", data, "-o", folder,
+def search(binaries, model, data, folder, mode, *options):
+    command = [os.path.join(binaries, "mpcc"), model, f"--policy=auto:{mode},mixed_bfloat16", "--calibrate", data, "-o", folder,
                "--name=m", "--march=native", "--custom-loop=off", "--seed=1", *options]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
@@ -81,42 +81,44 @@ def check_map(folder, report, paths):
     return f"{narrow} of {len(report['layers'])} layers narrow, {len(report['trials'])} maps, cost {report['cost']:.3f}"
 
 
-def run_example(binaries, work, name):
+def run_example(binaries, work, name, mode):
     model = os.path.join(ROOT, "examples", name, "model.json")
     with open(model) as handle:
         loaded = keras.models.model_from_json(handle.read())
     data, folder = os.path.join(work, name + ".npz"), os.path.join(work, name)
     shape = loaded.inputs[0].shape[1:]
     fashion_subset(data, shape, "images" if name == "fashion_autoencoder" else "labels")
-    report = search(binaries, model, data, folder, *EXAMPLES[name])
+    report = search(binaries, model, data, folder, mode, *EXAMPLES[name])
     return check_map(folder, report, [layer.path for layer in loaded.layers])
 
 
-def run_application(binaries, work, name):
+def run_application(binaries, work, name, mode):
     keras.utils.set_random_seed(1)
     loaded = getattr(keras.applications, name)(**APPLICATIONS[name])
     model, data = os.path.join(work, name + ".keras"), os.path.join(work, name + ".npz")
     loaded.save(model)
     random_images(data, (32, 32, 3), 10)
     folder = os.path.join(work, name)
-    report = search(binaries, model, data, folder, "--search-steps=4", "--metric=loss:0.5", *TRAINS)
+    report = search(binaries, model, data, folder, mode, "--search-steps=4", "--metric=loss:0.5", *TRAINS)
     return check_map(folder, report, [layer.path for layer in loaded.layers])
 
 
 def main():
     binaries, names = sys.argv[1], sys.argv[2:]
-    runs = {**dict.fromkeys(EXAMPLES, run_example), **dict.fromkeys(APPLICATIONS, run_application)}
+    models = {**dict.fromkeys(EXAMPLES, run_example), **dict.fromkeys(APPLICATIONS, run_application)}
+    runs = [(name, mode, run) for mode in ("memory", "speed") for name, run in models.items()]
     failed = count = 0
     with tempfile.TemporaryDirectory() as work:
-        for name, run in runs.items():
-            if names and name not in names:
+        for name, mode, run in runs:
+            title = f"{name}:{mode}"
+            if names and name not in names and title not in names:
                 continue
             count += 1
             try:
-                print(f"ok    {name}: {run(binaries, work, name)}", flush=True)
+                print(f"ok    {title}: {run(binaries, work, name, mode)}", flush=True)
             except AssertionError as problem:
                 failed += 1
-                print(f"FAIL  {name}: {problem}", flush=True)
+                print(f"FAIL  {title}: {problem}", flush=True)
     print(f"ran {count} tests")
     return failed != 0
 

@@ -55,6 +55,23 @@ def sequential(name, shape, layers, dtype="float32"):
     }
 
 
+# Layers that take a list of tensors.
+MERGES = ("Add", "Multiply", "Maximum", "Dot", "Subtract", "Concatenate")
+
+
+def functional(name, shape, nodes, dtype="float32"):
+    """A graph of pairs: a layer, and the names of those that it reads; `x` is the input, the last one the output."""
+    first = layer("InputLayer", "x", batch_shape=[None, *shape], dtype=dtype)
+    layers = [{**first, "name": "x", "inbound_nodes": []}]
+    for node, sources in nodes:
+        tensors = [{"class_name": "__keras_tensor__", "config": {"shape": [None], "dtype": dtype, "keras_history": [source, 0, 0]}}
+                   for source in sources]  # fmt: skip
+        arguments = [tensors] if node["class_name"] in MERGES else tensors
+        layers.append({**node, "name": node["config"]["name"], "inbound_nodes": [{"args": arguments, "kwargs": {}}]})
+    config = {"name": name, "trainable": True, "layers": layers, "input_layers": [["x", 0, 0]], "output_layers": [[layers[-1]["name"], 0, 0]]}
+    return {"module": "keras", "class_name": "Functional", "config": config}
+
+
 def family(name, before=(), after=()):
     """The model of a family, with layers in front of `probe` and behind it."""
     shape, probe, behind = FAMILIES[name]

@@ -303,7 +303,7 @@ SmallVector<Fact> Checker::deriveOp(Operation &op, ArrayRef<Fact> operands) {
   return results;
 }
 
-/// What a certificate says of its premises decides something, so that no other could stand there.
+/// Refuses premises that decide nothing: others could stand in their place.
 void Checker::checkUse() {
   const auto &inputs = *certificate.getObject("inputs");
   for (const auto &[name, range] : inputs)

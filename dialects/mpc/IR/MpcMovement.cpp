@@ -32,13 +32,14 @@ LogicalResult ConstantOp::verify() {
     return emitOpError() << "must be dense";
   if (!getExact())
     return success();
-  if (!value.isSplat() || !value.getElementType().isF32())
-    return emitOpError() << "has an exact number, for which all elements are that number in f32";
+  auto type = dyn_cast<FloatType>(value.getElementType());
+  if (!value.isSplat() || !type)
+    return emitOpError() << "has an exact number, for which all elements are that number, rounded";
   APFloat rounded = *getExact();
   bool losesInfo;
-  rounded.convert(APFloat::IEEEsingle(), APFloat::rmNearestTiesToEven, &losesInfo);
+  rounded.convert(type.getFloatSemantics(), APFloat::rmNearestTiesToEven, &losesInfo);
   if (!value.getSplatValue<APFloat>().bitwiseIsEqual(rounded))
-    return emitOpError() << "has elements that are not its exact number, rounded to f32";
+    return emitOpError() << "has elements that are not its exact number, rounded to " << type;
   return success();
 }
 

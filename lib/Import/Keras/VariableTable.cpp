@@ -32,12 +32,13 @@ static InitializerAttr readInitializer(mlir::MLIRContext &context, const llvm::j
   if (request.initializer)
     return request.initializer;
   const llvm::json::Value *initializer = config.get(request.initializerKey);
-  const llvm::json::Value zeros("zeros"), glorot("glorot_uniform"),
+  const llvm::json::Value zeros("zeros"), glorot("glorot_uniform"), orthogonal("orthogonal"),
       other(request.defaultInitializer);
   if (!initializer || initializer->kind() == llvm::json::Value::Null)
-    initializer = !request.defaultInitializer.empty() ? &other
-                  : request.name == "kernel"          ? &glorot
-                                                      : &zeros;
+    initializer = !request.defaultInitializer.empty()  ? &other
+                  : request.name == "recurrent_kernel" ? &orthogonal
+                  : request.name.ends_with("kernel")   ? &glorot
+                                                       : &zeros;
   llvm::json::Value withAxes = nullptr;
   if (!request.inputAxes.empty()) {
     // As EinsumDense hands them to its initializer; those that the file says stand.

@@ -156,7 +156,7 @@ func.func @resource() {
 // -----
 
 func.func @exact_of_two() {
-  // expected-error @below {{has an exact number, for which all elements are that number in f32}}
+  // expected-error @below {{has an exact number, for which all elements are that number, rounded}}
   %0 = mpc.constant {exact = 0.3 : f64} dense<[1.0, 2.0]> : tensor<2xf32>
   return
 }
@@ -164,7 +164,7 @@ func.func @exact_of_two() {
 // -----
 
 func.func @not_exact() {
-  // expected-error @below {{has elements that are not its exact number, rounded to f32}}
+  // expected-error @below {{has elements that are not its exact number, rounded to 'f32'}}
   %0 = mpc.constant {exact = 0.3 : f64} dense<0.5> : tensor<f32>
   return
 }

@@ -40,8 +40,8 @@ public:
 
   mlir::func::FuncOp getFunction() const { return function; }
   const RangeFacts &getFacts() const { return facts; }
-  /// Of the facts those without which bounds could be others: ranges of inputs that nothing else
-  /// bounds, weights that some argument has, training where it widens a bound.
+  /// The facts without which bounds could be others: ranges of inputs that nothing else bounds,
+  /// weights that some argument has, training where it widens a bound.
   const RangeFacts &getUsedFacts() const { return used; }
   /// An op has other bounds in training.
   void noteTraining() { used.training = true; }
