@@ -9,6 +9,7 @@
 #include "lib/Import/ONNX/Ops/Axes.h"
 #include "lib/Import/ONNX/Ops/Broadcasts.h"
 #include "lib/Import/ONNX/Ops/Casts.h"
+#include "lib/Import/ONNX/Ops/Windows.h"
 
 namespace mpc::onnx {
 using mlir::Value;
@@ -154,10 +155,12 @@ static bool areAll(const Literal *zeroPoints, int64_t number) {
          llvm::all_of(zeroPoints->tensor.integers, [&](int64_t zero) { return zero == number; });
 }
 
-std::optional<Factor> readFactor(B &b, unsigned input, unsigned zeroPointInput) {
+std::optional<Factor> readFactor(B &b, unsigned input, unsigned zeroPointInput, bool isImage) {
   Value value = b.get(input);
   if (!value)
     return std::nullopt;
+  if (isImage)
+    value = toChannelsLast(b, value);
   const mlir::Type i8 = b.builder.getI8Type(), i32 = b.builder.getI32Type();
   const bool isUnsigned = b.getType(input) == DataType::UInt8;
   if (!isUnsigned && b.getType(input) != DataType::Int8) {

@@ -20,8 +20,9 @@ struct Factor {
   mlir::Value value, zeroPoint;
 };
 
-/// Nothing after an error.
-std::optional<Factor> readFactor(NodeBuilder &b, unsigned input, unsigned zeroPointInput);
+/// Nothing after an error. Of an image the channels go last.
+std::optional<Factor> readFactor(NodeBuilder &b, unsigned input, unsigned zeroPointInput,
+                                 bool isImage = false);
 
 /// (lhs - its zero points) (rhs - its zero points) in i32, as NumPy's matmul multiplies; the sums
 /// of products are exact, and zero points are taken off behind them. `isTransposed`: rhs is a

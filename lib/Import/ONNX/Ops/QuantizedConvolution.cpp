@@ -91,16 +91,17 @@ Value readTaps(B &b, Value x, const Window &window, int64_t border) {
 /// The sums as a product of integers, in i32; null after an error.
 Value multiplyWindows(B &b, const Window &window, unsigned input, unsigned inputZero,
                       unsigned weights, unsigned weightsZero) {
-  std::optional<Factor> x = readFactor(b, input, inputZero),
-                        w = x ? readFactor(b, weights, weightsZero) : std::nullopt;
+  std::optional<Factor> x = readFactor(b, input, inputZero, /*isImage=*/true),
+                        w = x ? readFactor(b, weights, weightsZero, /*isImage=*/true)
+                              : std::nullopt;
   if (!w)
     return {};
   const int64_t shift = b.getType(input) == DataType::UInt8 ? 128 : 0;
   const int64_t border =
       (b.has(inputZero) ? b.getLiteral(inputZero)->tensor.integers.front() : 0) - shift;
   const int64_t filters = b.shapeOf(w->value).front();
-  x->value = readTaps(b, toChannelsLast(b, x->value), window, border);
-  w->value = b.makeReshape(toChannelsLast(b, w->value), {filters, b.shapeOf(x->value).back()});
+  x->value = readTaps(b, x->value, window, border);
+  w->value = b.makeReshape(w->value, {filters, b.shapeOf(x->value).back()});
   return multiplyFactors(b, *x, *w, /*isTransposed=*/true);
 }
 
