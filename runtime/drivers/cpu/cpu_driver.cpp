@@ -151,7 +151,7 @@ public:
   }
 
   KernelSelection &kernels() noexcept override { return cpuKernels; }
-  // What an entry computes of its weights alone is computed again where these have changed.
+  // Values of weights alone are computed again where these have changed.
   mpc_rt_status_t prepare(const mpc_rt_call_t &call, mpc_rt_prepare_fn fill, uint64_t bytes,
                           void *&memory) override {
     Prepared &own = prepared[fill];

@@ -66,7 +66,7 @@ Value pad(B &b, Value x, int64_t axis, int64_t low, int64_t high, int64_t border
   return b.make<AddOp>(padded, b.makeLiteral(literal));
 }
 
-/// What the taps of the window read of x, [batch, spatial…, channels]: [batch, places…, taps *
+/// The taps of the window read of x, [batch, spatial…, channels]: [batch, places…, taps *
 /// channels], taps in the order of the kernel. Outside of x stands `border`.
 Value readTaps(B &b, Value x, const Window &window, int64_t border) {
   const auto rank = int64_t(window.rank());
