@@ -26,15 +26,19 @@ void mpc::buildBuffersPipeline(OpPassManager &manager, Device device, int64_t bu
   manager.addPass(createLowerConcatenations());
   // The plan wants lifetimes as intervals of top-level steps.
   manager.addNestedPass<func::FuncOp>(bufferization::createBufferLoopHoistingPass());
+  // On allocations, before the plan: what is kept between calls shares its memory with nothing. On
+  // a CPU before the groups, which would join ops on weights to those on rows.
+  if (device == Device::cpu)
+    manager.addPass(createPrepareWeights({device}));
   // Before the plan: what only one group touches needs no place in the arena, and what a group
   // touches must not share memory within it.
   manager.addPass(createGroupRows({device}));
   // On allocations, which share no memory yet, and after the groups, each of which is one op here.
   if (device == Device::cpu)
     manager.addPass(createParallelizeRows());
-  // On allocations, too, after the groups, whose ops stay; before the plan, because what is kept
-  // between calls shares its memory with nothing.
-  manager.addPass(createPrepareWeights({device}));
+  // After the groups, each of which is one op here: kernels of their own stay.
+  if (device == Device::cuda)
+    manager.addPass(createPrepareWeights({device}));
   // On allocations, too: what is under way to other ranks must share memory with nothing.
   manager.addPass(createOverlapReductions({bucketBytes}));
   manager.addPass(createPlanMemory());

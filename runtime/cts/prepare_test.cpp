@@ -6,6 +6,7 @@
 #include "runtime/cts/driver_fixture.h"
 
 #include <functional>
+#include <string_view>
 
 namespace mpc::rt::cts {
 namespace {
@@ -93,6 +94,24 @@ TEST_P(Prepare, FillsAgainWhenVariablesChange) {
   expect(3);
   ASSERT_EQ(call(predict, WeightUse::constant), MPC_RT_OK);
   expect(4);
+}
+
+TEST_P(Prepare, IsKeptByCpus) {
+  if (std::string_view(driver->name()) != "cpu")
+    return; // drivers of GPUs are asked above
+  const auto predict = entryOf("predict");
+  // A run that reserves memory computes nothing.
+  driver->setReserving(true);
+  ASSERT_EQ(call(predict, WeightUse::constant), MPC_RT_OK);
+  driver->setReserving(false);
+  prepared.fills = 0;
+  for (int i = 0; i < 3; ++i)
+    ASSERT_EQ(call(predict, WeightUse::constant), MPC_RT_OK);
+  EXPECT_EQ(prepared.fills, 1);
+  EXPECT_GE(driver->libraryBytes(), bytes);
+  ASSERT_EQ(call(predict, WeightUse::updated), MPC_RT_OK);
+  ASSERT_EQ(call(predict, WeightUse::constant), MPC_RT_OK);
+  EXPECT_EQ(prepared.fills, 2);
 }
 
 TEST_P(Prepare, FillsAgainAfterAFailure) {

@@ -3,6 +3,11 @@
 // RUN: mpc-opt %s --mpc-prepare-weights > %t.once
 // RUN: mpc-opt %t.once --mpc-prepare-weights | diff %t.once -
 // RUN: mpc-opt %s --mpc-prepare-weights --mpc-plan-memory --mpc-verify-buffers -o /dev/null
+// RUN: mpc-opt %s --mpc-prepare-weights=target=cpu | FileCheck %s --check-prefix=CPU
+// On a CPU predictions alone, whose weights are integers.
+// CPU-LABEL: func.func @predict
+// CPU: mpcrt.prepare {{.*}} bytes(512)
+// CPU-NOT: mpcrt.prepare
 
 #each = affine_map<(d0, d1) -> (d0, d1)>
 #turned = affine_map<(d0, d1) -> (d1, d0)>

@@ -31,7 +31,7 @@ def rows():
             continue
         for name, since, rest in ROW.findall(text[text.index("constexpr OpEntry") :]):
             domain = re.search(r'"([\w.]+)"', rest)
-            # Of mpc's own domain are forms that the importer makes; no file has them.
+            # The importer makes forms of mpc's own domain; no file has them.
             if not domain or domain.group(1) != "mpc.form":
                 yield family, name, domain.group(1) if domain else "", int(since)
 

@@ -25,7 +25,7 @@ static std::string printDeclared(llvm::ArrayRef<Extent> extents) {
   return "(" + text + ")";
 }
 
-/// What shapes of the option say of extents that the file names, wherever else they stand.
+/// Shapes of the option say extents that the file names, wherever else these stand.
 void ModelInputs::readNames() {
   for (const ValueInfo &input : graph.inputs) {
     const llvm::SmallVector<int64_t> *given = findGiven(input.name);
@@ -95,7 +95,7 @@ std::optional<llvm::SmallVector<int64_t>> ModelInputs::closeShape(const ValueInf
       shape[axis] = *options.batch;
   if (shape.empty() || !llvm::is_contained(llvm::drop_begin(shape), mlir::ShapedType::kDynamic))
     return shape;
-  // Of images, and of anything else.
+  // The example is an image, or something else.
   const int64_t size = shape.size() == 4 && !mlir::ShapedType::isDynamic(shape[1]) ? 224 : 100;
   std::string example;
   for (const auto &[axis, extent] : llvm::enumerate(shape))

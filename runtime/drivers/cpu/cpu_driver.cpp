@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <atomic>
 #include <map>
+#include <utility>
 
 namespace mpc::rt {
 namespace {
@@ -151,10 +152,17 @@ public:
   }
 
   KernelSelection &kernels() noexcept override { return cpuKernels; }
-  // What an entry computes of its weights alone is computed again where these have changed.
+  mpc_rt_status_t run(const mpc_rt_entry_info_t &entry, const mpc_rt_call_t &call,
+                      uint32_t variableCount, uint64_t arenaBytes,
+                      const DeviceTensors *onDevice) override {
+    running = &entry;
+    return Driver::run(entry, call, variableCount, arenaBytes, onDevice);
+  }
+
+  // Values of weights alone are computed again where these have changed.
   mpc_rt_status_t prepare(const mpc_rt_call_t &call, mpc_rt_prepare_fn fill, uint64_t bytes,
                           void *&memory) override {
-    Prepared &own = prepared[fill];
+    Prepared &own = prepared[{running, fill}];
     reserve(own.memory, bytes);
     memory = own.memory.data();
     if (own.version == version)
@@ -171,7 +179,7 @@ public:
   }
   uint64_t libraryBytes() const noexcept override {
     uint64_t bytes = cpuKernels.bytes();
-    for (const auto &[fill, own] : prepared)
+    for (const auto &[user, own] : prepared)
       bytes += own.memory.size();
     return bytes;
   }
@@ -194,9 +202,10 @@ private:
 
   ThreadTeam team;
   CpuKernels cpuKernels;
-  std::map<mpc_rt_prepare_fn, Prepared> prepared; // each entry that prepares has a function
-  uint64_t version = 1;                           // of the variables
-  bool reserves = false;                          // instead of computing
+  std::map<std::pair<const mpc_rt_entry_info_t *, mpc_rt_prepare_fn>, Prepared> prepared;
+  const mpc_rt_entry_info_t *running = nullptr;
+  uint64_t version = 1;    // of the variables
+  bool reserves = false;   // instead of computing
   bool splitsRows = false; // a loop runs whose threads have rows of their own
   WeightUse weightUse = WeightUse::updated;
 };

@@ -223,7 +223,7 @@ void dropout(B &b) {
                                mlir::DenseI64ArrayAttr());
     };
     if (mask) {
-      // Of one stream both drop the same elements.
+      // By one stream both drop the same elements.
       Value ones = b.make<BroadcastLikeOp>(b.makeConstant(1.0), x);
       mask = b.makeCompare(ComparePredicate::NE, drop(ones), b.makeConstant(0.0));
     }

@@ -84,7 +84,7 @@ std::optional<Deformed> read(B &b) {
   return d;
 }
 
-/// What the taps read, [batch, taps, places, channels]: each group of channels moves its own ones.
+/// The taps read [batch, taps, places, channels]: each group of channels moves its own ones.
 Value readTaps(B &b, const Deformed &d, Value image, Value offsets, Value mask) {
   const int64_t taps = d.taps(), count = taps * d.places(), own = d.channels / d.offsetGroups;
   llvm::SmallVector<Value> groups;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What stands in front of models: counts of n-grams, scales of sound, columns of tables.
+// Operations in front of models: counts of n-grams, scales of sound, columns of tables.
 #include "lib/Import/Common/Shape.h"
 #include "lib/Import/ONNX/NodeBuilder.h"
 #include "lib/Import/ONNX/OpTable.h"

@@ -90,7 +90,7 @@ bool Repeated::substitute(Value named, Value given) {
 }
 
 bool Repeated::repeat(Value y) {
-  // What depends on the named values, in the order of @forward.
+  // These depend on the named values, in the order of @forward.
   llvm::SmallVector<LayerOp> layers;
   for (mlir::Operation &op : *importer.forward.builder.getInsertionBlock()) {
     auto layer = llvm::dyn_cast<LayerOp>(op);

@@ -9,6 +9,7 @@
 #include "lib/Import/ONNX/Ops/Axes.h"
 #include "lib/Import/ONNX/Ops/Broadcasts.h"
 #include "lib/Import/ONNX/Ops/Casts.h"
+#include "lib/Import/ONNX/Ops/Windows.h"
 
 namespace mpc::onnx {
 using mlir::Value;
@@ -146,15 +147,20 @@ void dequantizeLinear(B &b) {
 
 // ---- Products of integers -----------------------------------------------------------------------
 
-/// An operand of 8 bits as i8, and its zero point as i32: unsigned ones are shifted by 128.
-struct Factor {
-  Value value, zeroPoint;
-};
+} // namespace
 
-std::optional<Factor> readFactor(B &b, unsigned input, unsigned zeroPointInput) {
+/// Whether all zero points are this number; false where they are not known.
+static bool areAll(const Literal *zeroPoints, int64_t number) {
+  return zeroPoints && zeroPoints->isInteger() &&
+         llvm::all_of(zeroPoints->tensor.integers, [&](int64_t zero) { return zero == number; });
+}
+
+std::optional<Factor> readFactor(B &b, unsigned input, unsigned zeroPointInput, bool isImage) {
   Value value = b.get(input);
   if (!value)
     return std::nullopt;
+  if (isImage)
+    value = toChannelsLast(b, value);
   const mlir::Type i8 = b.builder.getI8Type(), i32 = b.builder.getI32Type();
   const bool isUnsigned = b.getType(input) == DataType::UInt8;
   if (!isUnsigned && b.getType(input) != DataType::Int8) {
@@ -165,6 +171,8 @@ std::optional<Factor> readFactor(B &b, unsigned input, unsigned zeroPointInput) 
   Value shift = b.makeInteger(i32, 128);
   factor.value =
       isUnsigned ? castTo(b, b.make<SubtractOp>(castTo(b, value, i32), shift), i8) : value;
+  if (b.has(zeroPointInput) && areAll(b.getLiteral(zeroPointInput), isUnsigned ? 128 : 0))
+    return factor;
   if (b.has(zeroPointInput)) {
     Value zeroPoint = b.get(zeroPointInput);
     if (!zeroPoint)
@@ -178,6 +186,8 @@ std::optional<Factor> readFactor(B &b, unsigned input, unsigned zeroPointInput) 
   }
   return factor;
 }
+
+namespace {
 
 /// Batch dimensions of both factors alike; null after an error.
 bool shareBatch(B &b, Value &lhs, Value &rhs) {
@@ -204,46 +214,40 @@ Value alongRows(B &b, Value zeroPoint) {
   return b.makeReshape(zeroPoint, {b.shapeOf(zeroPoint).front(), 1});
 }
 
-/// (lhs - its zero points) (rhs - its zero points) in i32, as NumPy's matmul multiplies; the sums
-/// of products are exact, and zero points are taken off behind them. `isTransposed`: rhs is a
-/// matrix [columns, depth]. Null after an error.
-Value multiply(B &b, unsigned lhsInput, unsigned lhsZero, unsigned rhsInput, unsigned rhsZero,
-               bool isTransposed = false) {
-  std::optional<Factor> lhs = readFactor(b, lhsInput, lhsZero),
-                        rhs = lhs ? readFactor(b, rhsInput, rhsZero) : std::nullopt;
-  if (!rhs)
-    return {};
-  const bool isRow = b.rankOf(lhs->value) == 1, isColumn = b.rankOf(rhs->value) == 1;
+} // namespace
+
+Value multiplyFactors(B &b, Factor lhs, Factor rhs, bool isTransposed) {
+  const bool isRow = b.rankOf(lhs.value) == 1, isColumn = b.rankOf(rhs.value) == 1;
   if (isRow)
-    lhs->value = b.makeReshape(lhs->value, {1, b.shapeOf(lhs->value).front()});
+    lhs.value = b.makeReshape(lhs.value, {1, b.shapeOf(lhs.value).front()});
   if (isColumn)
-    rhs->value = b.makeReshape(rhs->value, {b.shapeOf(rhs->value).front(), 1});
-  if (b.rankOf(lhs->value) < 2 || b.rankOf(rhs->value) < 2)
+    rhs.value = b.makeReshape(rhs.value, {b.shapeOf(rhs.value).front(), 1});
+  if (b.rankOf(lhs.value) < 2 || b.rankOf(rhs.value) < 2)
     return b.error("takes matrices");
-  if (b.rankOf(rhs->value) > 2 && !shareBatch(b, lhs->value, rhs->value))
+  if (b.rankOf(rhs.value) > 2 && !shareBatch(b, lhs.value, rhs.value))
     return {};
-  const int64_t rank = b.rankOf(lhs->value), depth = b.shapeOf(lhs->value).back();
-  const int64_t rhsRank = b.rankOf(rhs->value), rhsAxis = rhsRank - (isTransposed ? 1 : 2);
-  if (depth != b.shapeOf(rhs->value)[size_t(rhsAxis)] || (isTransposed && rhsRank != 2))
-    return b.error("the shapes " + printShape(b.shapeOf(lhs->value)) + " and " +
-                   printShape(b.shapeOf(rhs->value)) + " do not fit a product");
+  const int64_t rank = b.rankOf(lhs.value), depth = b.shapeOf(lhs.value).back();
+  const int64_t rhsRank = b.rankOf(rhs.value), rhsAxis = rhsRank - (isTransposed ? 1 : 2);
+  if (depth != b.shapeOf(rhs.value)[size_t(rhsAxis)] || (isTransposed && rhsRank != 2))
+    return b.error("the shapes " + printShape(b.shapeOf(lhs.value)) + " and " +
+                   printShape(b.shapeOf(rhs.value)) + " do not fit a product");
   const auto batch = rhsRank > 2 ? llvm::to_vector(llvm::seq<int64_t>(0, rank - 2)) : Extents();
   Value y =
-      b.make<ContractOp>(lhs->value, rhs->value, batch, batch, Extents{rank - 1}, Extents{rhsAxis});
+      b.make<ContractOp>(lhs.value, rhs.value, batch, batch, Extents{rank - 1}, Extents{rhsAxis});
   const mlir::Type i32 = b.builder.getI32Type();
   const auto sums = [&](Value factor, int64_t axis) {
     return b.makeReduce(ReduceKind::Sum, castTo(b, factor, i32), {axis}, /*keepDims=*/true);
   };
-  if (rhs->zeroPoint)
-    y = b.make<SubtractOp>(y, b.make<MultiplyOp>(sums(lhs->value, rank - 1), rhs->zeroPoint));
-  if (lhs->zeroPoint) {
-    Value column = alongRows(b, lhs->zeroPoint);
-    Value ofColumns = sums(rhs->value, rhsAxis);
+  if (rhs.zeroPoint)
+    y = b.make<SubtractOp>(y, b.make<MultiplyOp>(sums(lhs.value, rank - 1), rhs.zeroPoint));
+  if (lhs.zeroPoint) {
+    Value column = alongRows(b, lhs.zeroPoint);
+    Value ofColumns = sums(rhs.value, rhsAxis);
     if (isTransposed)
       ofColumns = b.makeReshape(ofColumns, {1, b.shapeOf(ofColumns).front()});
     y = b.make<SubtractOp>(y, b.make<MultiplyOp>(ofColumns, column));
-    if (rhs->zeroPoint)
-      y = b.make<AddOp>(y, b.make<MultiplyOp>(b.make<MultiplyOp>(column, rhs->zeroPoint),
+    if (rhs.zeroPoint)
+      y = b.make<AddOp>(y, b.make<MultiplyOp>(b.make<MultiplyOp>(column, rhs.zeroPoint),
                                               b.makeInteger(i32, depth)));
   }
   Extents shape(b.shapeOf(y));
@@ -252,6 +256,16 @@ Value multiply(B &b, unsigned lhsInput, unsigned lhsZero, unsigned rhsInput, uns
   if (isRow)
     shape.erase(shape.end() - (isColumn ? 1 : 2));
   return b.makeReshape(y, shape);
+}
+
+namespace {
+
+/// The same of inputs of the node.
+Value multiply(B &b, unsigned lhsInput, unsigned lhsZero, unsigned rhsInput, unsigned rhsZero,
+               bool isTransposed = false) {
+  std::optional<Factor> lhs = readFactor(b, lhsInput, lhsZero),
+                        rhs = lhs ? readFactor(b, rhsInput, rhsZero) : std::nullopt;
+  return rhs ? multiplyFactors(b, *lhs, *rhs, isTransposed) : Value();
 }
 
 void matMulInteger(B &b) {

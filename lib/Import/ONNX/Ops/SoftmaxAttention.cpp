@@ -17,8 +17,8 @@ using Extents = llvm::SmallVector<int64_t>;
 /// A score from here on down has no probability beside any other.
 constexpr double kHiddenScore = -1e30;
 
-/// What a constant mask shows, where it adds zeros and hides; null for every other mask, and for
-/// one that hides all sources of a target, whose probabilities its numbers decide.
+/// The sources that a constant mask shows, which adds zeros and hides; null for every other mask,
+/// and for one that hides all sources of a target, whose probabilities its numbers decide.
 Value findVisible(B &b, unsigned input) {
   const Literal *mask = b.getLiteral(input);
   if (!mask || mask->isInteger() || mask->tensor.shape.empty())
