@@ -22,14 +22,16 @@ namespace mpc {
 using namespace mlir;
 using namespace mpc;
 
-/// cudaMalloc returns addresses that are multiples of this.
+/// cudaMalloc returns addresses that are multiples of this, and no place of it shares a cache line.
 static constexpr int64_t kAlignment = 256;
 
 /// Between other entries' calls weights stay as they are. Those of a caller's own loop follow an
-/// update each, so that there would be nothing to gain.
-static bool isCalledAgain(func::FuncOp entry) {
+/// update each, so that there would be nothing to gain. On a CPU a step is one of them: what
+/// packs its weights is the runtime.
+static bool isCalledAgain(func::FuncOp entry, Device device) {
   const std::optional<EntryRole> role = entryRoleOf(entry);
-  return role == EntryRole::Predict || role == EntryRole::Evaluate || role == EntryRole::TrainStep;
+  return role == EntryRole::Predict ||
+         (device == Device::cuda && (role == EntryRole::Evaluate || role == EntryRole::TrainStep));
 }
 
 namespace {
@@ -41,6 +43,12 @@ public:
   }
 
   void run();
+  /// Whether there are weights of integers, which are dequantized, or summed.
+  bool hasIntegers() const {
+    return llvm::any_of(frozen, [](Value variable) {
+      return isa<IntegerType>(cast<MemRefType>(variable.getType()).getElementType());
+    });
+  }
 
 private:
   void findFrozen(const SymbolTable &symbols);
@@ -198,11 +206,15 @@ void Preparation::run() {
 
 namespace {
 struct PrepareWeightsPass : mpc::impl::PrepareWeightsBase<PrepareWeightsPass> {
+  using PrepareWeightsBase::PrepareWeightsBase;
+
   void runOnModule() override {
     SymbolTable symbols(getOperation());
     for (auto entry : getOperation().getOps<func::FuncOp>())
-      if (isEntry(entry) && isCalledAgain(entry))
-        Preparation(entry, symbols).run();
+      if (isEntry(entry) && isCalledAgain(entry, device))
+        if (Preparation preparation(entry, symbols);
+            device == Device::cuda || preparation.hasIntegers())
+          preparation.run();
   }
 };
 } // namespace

@@ -34,8 +34,7 @@ void mpc::buildBuffersPipeline(OpPassManager &manager, Device device, int64_t bu
     manager.addPass(createParallelizeRows());
   // On allocations, too, after the groups, whose ops stay; before the plan, because what is kept
   // between calls shares its memory with nothing.
-  if (device == Device::cuda)
-    manager.addPass(createPrepareWeights());
+  manager.addPass(createPrepareWeights({device}));
   // On allocations, too: what is under way to other ranks must share memory with nothing.
   manager.addPass(createOverlapReductions({bucketBytes}));
   manager.addPass(createPlanMemory());

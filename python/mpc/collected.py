@@ -29,18 +29,21 @@ class Collected:
 
     def place(self, entry: "Entry", rows: int) -> list[np.ndarray]:
         """Where the outputs of the next batch are written."""
+        begin, end = self._used, self._used + rows
+        if end <= self._room and entry is self._entry:
+            self._used = end
+            return [output[begin:end] for output in self._block]
         if entry is not self._entry:
             self._change(entry)
         if not entry.gives_rows:
             self._full.append([np.empty([rows if extent is None else extent for extent in shape], dtype) for shape, dtype in entry.output_forms])
             return self._full[-1]
-        begin = self._used
-        self._used += rows
-        if self._used > self._room:
+        if end > self._room:
             self._close(begin)
-            begin, self._used, self._room = 0, rows, max(rows, self._before)
+            begin, end, self._room = 0, rows, max(rows, self._before)
             self._block = _rows_of(entry, self._room)
-        return [output[begin : self._used] for output in self._block]
+        self._used = end
+        return [output[begin:end] for output in self._block]
 
     def _change(self, entry: "Entry") -> None:
         self._entry = entry

@@ -7,7 +7,7 @@ import warnings
 from contextlib import closing
 from typing import Any, Iterator, Optional, Union
 
-from .feeding import Batch
+from .batch import Batch
 from .rows import Rows
 from .streams import Stream
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from .arrays import check_steps
 from .epochs import Epochs
-from .feeding import batch_of, batch_size_of, filled_columns
+from .feeding import batch_reader, batch_size_of, filled_columns
 from .hooks import Hooks
 from .rows import Rows
 from .streams import Stream, check_stream, is_stream
@@ -42,7 +42,7 @@ def held_data(model: "Model", entry: "Entry", x: Any, y: Any, sample_weight: Any
     steps = check_steps(steps, steps_name)
     if is_stream(x):
         check_stream(x, steps, steps_name, y=y, sample_weight=sample_weight)
-        return Epochs(Stream(x, lambda item, copy: batch_of(model, entry, item, copy=copy)), steps)
+        return Epochs(Stream(x, batch_reader(model, entry)), steps)
     columns = filled_columns(model, entry, x, y, sample_weight, kind)
     return Epochs(Rows(columns, batch_size_of(entry, batch_size, len(columns[0]))), steps)
 

@@ -4,28 +4,19 @@
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Mapping, Optional, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Mapping, Optional, Sequence
 
 import numpy as np
 
 from . import structure
 from .arrays import Column, by_name, fit_weights, to_array
+from .batch import Batch
 from .class_weights import ClassWeights
 from .errors import InvalidArgumentError
 from .plain import Plain
 
 if TYPE_CHECKING:
     from .model import Entry, Model
-
-
-@dataclass
-class Batch:
-    """Inputs, targets and weights of some rows, ready to run."""
-
-    inputs: list[Any]
-    rows: int
-    entry: Optional["Entry"] = None  # where the library has one for each of several shapes, that of this batch
 
 
 def targets_of(model: "Model", entry: "Entry") -> list[Mapping[str, Any]]:
@@ -128,21 +119,19 @@ def parts_of(item: Any) -> tuple[Any, Any, Any]:
     return parts[0], parts[1] if len(parts) > 1 else None, parts[2] if len(parts) > 2 else None
 
 
-def plain_of(model: "Model", entry: "Entry") -> Plain:
-    if entry.plain is None:
-        entry.plain = Plain(entry, len(model.input_names), targets_of(model, entry))
-    return entry.plain
+def batch_reader(model: "Model", entry: "Entry", class_weights: Optional[ClassWeights] = None, *, has_targets: bool = True) -> Callable[[Any, bool], Batch]:
+    """Makes a batch of what a stream gives, copied where it is told to. Predictions leave out targets and weights."""
+    plain = Plain(entry, len(model.input_names), targets_of(model, entry), has_targets) if class_weights is None else None
 
+    def read(item: Any, copy: bool) -> Batch:
+        batch = plain.batch_of(item, copy) if plain is not None else None
+        if batch is not None:
+            return batch
+        x, y, sample_weight = parts_of(item)
+        if not has_targets:
+            y = sample_weight = None
+        if class_weights is not None:
+            sample_weight = class_weights.weigh(y, sample_weight)
+        return whole_batch(model, entry, x, y, sample_weight, copy=copy)
 
-def batch_of(model: "Model", entry: "Entry", item: Any, *, copy: bool, class_weights: Optional[ClassWeights] = None, has_targets: bool = True) -> Batch:
-    """What a stream gives as a batch; predictions leave out targets and weights."""
-    if class_weights is None:
-        plain = plain_of(model, entry).arrays_of(item, copy=copy, has_targets=has_targets)
-        if plain is not None:
-            return Batch(*plain)
-    x, y, sample_weight = parts_of(item)
-    if not has_targets:
-        y = sample_weight = None
-    if class_weights is not None:
-        sample_weight = class_weights.weigh(y, sample_weight)
-    return whole_batch(model, entry, x, y, sample_weight, copy=copy)
+    return read

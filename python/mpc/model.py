@@ -24,7 +24,6 @@ from .errors import FailedPreconditionError, InvalidArgumentError
 from .evaluation import evaluate, held_data, read_metrics
 from .feeding import entry_for, targets_of, whole_batch
 from .hooks import Hooks, level_of
-from .plain import Plain
 from .prediction import predict
 from .state import PathLike, Source, State, check_range
 from .streams import is_stream, name_of
@@ -58,7 +57,6 @@ class Entry:
         fixed = [tensor["shape"][0] for tensor in self.inputs if tensor["shape"] and tensor["shape"][0] is not None]
         self.fixed_batch: Optional[int] = fixed[0] if fixed else None
         self.gives_rows = all(shape and shape[0] in (None, self.fixed_batch) for shape, _ in self.output_forms)  # in each output
-        self.plain: Optional[Plain] = None  # made when batches come
 
 
 class Model(State, Description):

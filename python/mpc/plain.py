@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Mapping, Optional, Sequence
 import numpy as np
 
 from .arrays import bits, numpy_dtype
+from .batch import Batch
 
 if TYPE_CHECKING:
     from .model import Entry
@@ -17,28 +18,40 @@ MOST_SIZES = 4  # of batches, whose weights are kept
 
 class Plain:
     """For an entry of one input and at most one target: NumPy arrays of its dtypes and shapes. Whatever else is given, the other way
-    (`feeding.columns_of`) converts or refuses."""
+    (`feeding.columns_of`) converts or refuses. Without `has_targets`, targets and weights are left out."""
 
-    def __init__(self, entry: "Entry", inputs: int, targets: Sequence[Mapping[str, Any]]) -> None:
-        self._is_simple = inputs == 1 and len(targets) <= 1 and entry.fixed_batch is None
-        self._taken = [(numpy_dtype(tensor["dtype"]), tuple(tensor["shape"][1:])) for tensor in entry.inputs[: 1 + len(targets)]]
-        self._weights = [(numpy_dtype(tensor["dtype"]), tuple(tensor["shape"][1:])) for tensor in entry.inputs[1 + len(targets) :]]
+    def __init__(self, entry: "Entry", inputs: int, targets: Sequence[Mapping[str, Any]], has_targets: bool) -> None:
+        count = 1 + len(targets)
+        self._entry = entry
+        self._taken = [(numpy_dtype(tensor["dtype"]), tuple(tensor["shape"][1:])) for tensor in entry.inputs[:count]]
+        self._weights = [(numpy_dtype(tensor["dtype"]), tuple(tensor["shape"][1:])) for tensor in entry.inputs[count:]]
+        is_simple = inputs == 1 and len(targets) <= 1 and entry.fixed_batch is None
+        self._lengths: tuple[int, ...] = () if not is_simple else (count,) if has_targets else (1, 2, 3)  # of tuples that are taken
         self._ones: dict[int, list[np.ndarray]] = {}
 
-    def arrays_of(self, item: Any, *, copy: bool, has_targets: bool) -> "Optional[tuple[list[Any], int]]":
-        """The arrays that the entry is run with, and their number of rows; none where the batch is of another form."""
+    def batch_of(self, item: Any, copy: bool) -> Optional[Batch]:
+        """The arrays that the entry is run with; none where the batch is of another form."""
         parts = item if type(item) is tuple else (item,)
-        count = len(self._taken)
-        if not self._is_simple or (len(parts) != count if has_targets else not 1 <= len(parts) <= 3):
+        if len(parts) not in self._lengths:
             return None
-        given = parts[:count]
-        rows = len(given[0]) if type(given[0]) is np.ndarray and given[0].ndim else 0
-        for array, (dtype, shape) in zip(given, self._taken):
-            if type(array) is not np.ndarray or array.dtype != dtype or array.shape != (rows, *shape) or not array.flags.c_contiguous:
+        rows = 0
+        inputs: list[Any] = []
+        for array, (dtype, shape) in zip(parts, self._taken):
+            if type(array) is not np.ndarray:
                 return None
+            extents = array.shape
+            if array.dtype != dtype or extents[1:] != shape or not extents or not array.flags.c_contiguous:
+                return None
+            if extents[0] != rows:
+                if inputs:
+                    return None
+                rows = extents[0]
+            inputs.append(bits(array.copy() if copy else array))
         if rows == 0:
             return None
-        return [*(bits(array.copy() if copy else array) for array in given), *self._ones_of(rows)], rows
+        if self._weights:
+            inputs += self._ones_of(rows)
+        return Batch(inputs, rows, self._entry)
 
     def _ones_of(self, rows: int) -> list[np.ndarray]:
         """Sample weights where none are given."""

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, Optional
 import numpy as np
 
 from .arrays import as_dlpack, by_name, check_steps, check_target
+from .batch import Batch
 from .collected import Collected
 from .epochs import Epochs
 from .errors import InvalidArgumentError
-from .feeding import Batch, batch_of, batch_size_of, columns_of, entry_for, parts_of
+from .feeding import batch_reader, batch_size_of, columns_of, entry_for, parts_of
 from .hooks import Hooks
 from .rows import Rows
 from .streams import Stream, check_stream, is_stream
@@ -60,14 +61,13 @@ def predict_stream(model: "Model", x: Any, steps: Optional[int], out: Any, hooks
     if out is not None:
         raise InvalidArgumentError("out is given, but how many rows a stream of batches has is not known; expected no out")
     entry = model._entries["predict"]
-    has_shapes = len(model._entries_of_shapes("predict")) > 1
     check_stream(x, steps, "steps")
+    readers = {each.index: batch_reader(model, each, has_targets=False) for each in model._entries_of_shapes("predict")}
 
-    def read(item: Any, copy: bool) -> Batch:
-        fitting = entry_for(model, "predict", parts_of(item)[0]) if has_shapes else entry
-        return batch_of(model, fitting, item, copy=copy, has_targets=False)
+    def read_fitting(item: Any, copy: bool) -> Batch:
+        return readers[entry_for(model, "predict", parts_of(item)[0]).index](item, copy)
 
-    data = Epochs(Stream(x, read), steps)
+    data = Epochs(Stream(x, readers[entry.index] if len(readers) == 1 else read_fitting), steps)
     outputs = Collected(entry)
     _each_batch(model, entry, data, hooks(data.steps), lambda _, batch: outputs.place(batch.entry or entry, batch.rows))
     return outputs.arrays()

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import queue
 import threading
 import time
@@ -22,6 +23,7 @@ class Pace:
 
     def __init__(self) -> None:
         self.is_slow = False
+        self.ignored = 0.0  # seconds: batches that take less need not be told
         self._score = 0.0
         self._is_first = True
 
@@ -32,6 +34,7 @@ class Pace:
             return
         self._score = self.FADING * self._score + min(seconds / max(LEAST_SECONDS, LEAST_SHARE * running), self.MOST)
         self.is_slow = self._score > 1 / (1 - self.FADING)
+        self.ignored = LEAST_SECONDS if self._score < 0.1 else 0.0
 
 
 class _End:
@@ -42,21 +45,22 @@ class _End:
 def made(items: Iterator[Any], make: Callable[[Any, bool], Any], limit: Optional[int], pace: Pace) -> Iterator[Any]:
     """`make(item, keep)` of each item, in order, at most `limit` of them: no item more is taken. While that is quick it is done where
     the result is asked for; then, with `keep`, ahead: items have to stay as they are when the next one is taken."""
-    count, asked = 0, time.perf_counter()
+    items, clock = itertools.islice(items, limit), time.perf_counter
+    end = clock()
     while not pace.is_slow:
-        begin = time.perf_counter()
-        item = next(items, _End) if limit is None or count < limit else _End
+        asked, begin = end, clock()
+        item = next(items, _End)
         if item is _End:
             return
         value = make(item, False)
-        count, end = count + 1, time.perf_counter()
-        pace.made(end - begin, begin - asked)
-        asked = end
+        end = clock()
+        if end - begin > pace.ignored:
+            pace.made(end - begin, begin - asked)
         yield value
-    yield from prefetched(items, lambda item: make(item, True), None if limit is None else limit - count)
+    yield from prefetched(items, lambda item: make(item, True))
 
 
-def prefetched(items: Iterator[Any], make: Callable[[Any], Any], limit: Optional[int], depth: int = DEPTH) -> Iterator[Any]:
+def prefetched(items: Iterator[Any], make: Callable[[Any], Any], depth: int = DEPTH) -> Iterator[Any]:
     """`make` of each item on a thread, `depth` of them ahead. Errors come out where the item would have.
     Closing the iterator ends the thread behind the item that it is at."""
     ready: "queue.Queue[Any]" = queue.Queue(depth)
@@ -72,13 +76,10 @@ def prefetched(items: Iterator[Any], make: Callable[[Any], Any], limit: Optional
     def work() -> None:
         problem: Optional[BaseException] = None
         try:
-            taken = 0
-            while not stopped.is_set() and (limit is None or taken < limit):
-                try:
-                    item = next(items)
-                except StopIteration:
+            while not stopped.is_set():
+                item = next(items, _End)
+                if item is _End:
                     break
-                taken += 1
                 put(make(item))
         except BaseException as caught:  # pylint: disable=broad-exception-caught
             problem = caught

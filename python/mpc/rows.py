@@ -8,7 +8,7 @@ from typing import Callable, Iterator, Optional, Sequence
 import numpy as np
 
 from .arrays import Column
-from .feeding import Batch
+from .batch import Batch
 
 
 class Rows:

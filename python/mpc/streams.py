@@ -11,8 +11,8 @@ from typing import Any, Callable, Iterator, Mapping, Optional
 
 import numpy as np
 
+from .batch import Batch
 from .errors import InvalidArgumentError
-from .feeding import Batch
 from .prefetch import Pace, made
 
 Order = Callable[[int], np.ndarray]

@@ -18,7 +18,7 @@ from .class_weights import ClassWeights
 from .epochs import Epochs
 from .errors import InvalidArgumentError
 from .evaluation import evaluate, held_data, read_metrics
-from .feeding import batch_of, batch_size_of, columns_of, parts_of, targets_of
+from .feeding import batch_reader, batch_size_of, columns_of, parts_of, targets_of
 from .hooks import Hooks, level_of
 from .rows import Rows
 from .streams import Stream, check_stream, is_stream, name_of
@@ -104,7 +104,7 @@ class Plan:
     def _streamed(self, x: Any, y: Any, sample_weight: Any, weights: Optional[ClassWeights], steps: Optional[int], shuffle: bool) -> Epochs:
         check_stream(x, steps, y=y, sample_weight=sample_weight)
         model, step = self._model, self._step
-        return Epochs(Stream(x, lambda item, copy: batch_of(model, step, item, copy=copy, class_weights=weights), _order_of(model) if shuffle else None), steps)
+        return Epochs(Stream(x, batch_reader(model, step, weights), _order_of(model) if shuffle else None), steps)
 
     def _rows(self, x: Any, y: Any, sample_weight: Any, weights: Optional[ClassWeights], batch_size: Optional[int], steps: Optional[int],
               shuffle: bool) -> tuple[Epochs, int]:  # fmt: skip

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Data that comes in batches: generators, datasets by number, and whatever can be iterated. Needs MPC_BIN and NumPy."""
 
+import json
 import pathlib
 import tempfile
 import threading
@@ -285,6 +286,24 @@ class Forward(Case):
         x = self.x[: len(self.x) // 8 * 8]
         self.assertEqual(model.predict(Batches(x, size=8)).tobytes(), model.predict(x).tobytes())
         self.assertEqual(model.predict(iter([])).shape, (0, 3))
+
+    def test_predicts_batches_of_several_shapes(self):
+        """Each batch runs by the entry of its shape, whether it is an array or has to be made one."""
+        layers = [("InputLayer", {"batch_shape": [None, None, 3], "dtype": "float32", "name": "x"}), ("GlobalAveragePooling1D", {"name": "pool"}),
+                  ("Dense", {"name": "dense", "units": 2})]  # fmt: skip
+        path = self.folder / "steps.json"
+        path.write_text(json.dumps({"module": "keras", "class_name": "Sequential", "config": {"name": "steps", "layers": [
+            {"module": "keras.layers", "class_name": name, "config": config} for name, config in layers]}}))  # fmt: skip
+        model = mpc.compile(path, initialize=3, options=["--input-shape=x:4,3", "--input-shape=x:6,3"])
+        draw = np.random.default_rng(2)
+        for steps in (4, 6):
+            x = draw.normal(size=(40, steps, 3)).astype(np.float32)
+            for data in (Batches(x), iter(np.split(x, 5)), (batch.astype(np.float64) for batch in np.split(x, 5))):
+                np.testing.assert_allclose(model.predict(data), model.predict(x), rtol=1e-6)
+        mixed = [draw.normal(size=(8, steps, 3)).astype(np.float32) for steps in (6, 4, 4, 6)]
+        found = model.predict(iter([{"x": each} for each in mixed]))
+        np.testing.assert_array_equal(model.predict(iter([(each,) for each in mixed])), found)
+        np.testing.assert_allclose(found, np.concatenate([model.predict(each) for each in mixed]), rtol=1e-6)
 
     def test_evaluates(self):
         model = self.load()

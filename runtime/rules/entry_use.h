@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the runtime must know of the entries that mpc makes: a row for each entry role of the
+// The runtime must know this much of the entries that mpc makes: a row for each entry role of the
 // dialect (EntryRole), in the same order.
 #ifndef MPC_RUNTIME_RULES_ENTRY_USE_H
 #define MPC_RUNTIME_RULES_ENTRY_USE_H

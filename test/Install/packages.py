@@ -80,7 +80,7 @@ class Suite:
         # CPack's own Installed-Size counts what a link leads to once more.
         held = [os.path.join(folder, name) for folder, _, names in os.walk(self.roots["libmpcrt1"]) for name in names]
         size = sum(os.lstat(path).st_size for path in held)
-        if size > 3 << 20:
+        if size > 3_000_000:
             raise Failure(f"libmpcrt1 takes {size} bytes")
 
     def test_folders(self):

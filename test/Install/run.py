@@ -256,11 +256,14 @@ install(FILES $<TARGET_FILE:m3_blobs::m3_blobs> $<TARGET_FILE_DIR:m3_blobs::m3_b
             raise Failure(f"exports {sorted(names)}")
 
     def test_sizes(self):
-        # As packages hold it: without the symbols that a debugger reads.
+        # As packages hold it: without the symbols that a debugger reads. Users are promised a package of less than 3 MB, which
+        # holds changelog and licence beside it (packages.py); the limit here is below that, so that a change has room for a kernel
+        # and what grows by accident (kernels exist once per level of instructions) is seen while there is time to make it smaller.
         stripped = os.path.join(self.work, "stripped.so")
         subprocess.run(["strip", "-o", stripped, os.path.realpath(self.library)], check=True)
-        if os.path.getsize(stripped) > 2 << 20:
-            raise Failure("libmpcrt is larger than 2 MiB")
+        size = os.path.getsize(stripped)
+        if size > 2_500_000:
+            raise Failure(f"libmpcrt has {size} bytes; expected at most 2,500,000")
         if os.path.getsize(os.path.join(self.work, "beforehand", "libblobs.so")) > 300 << 10:
             raise Failure("the model's library is larger than 300 KiB")
 

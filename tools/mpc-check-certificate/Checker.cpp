@@ -33,9 +33,11 @@ private:
   void compare(Value value, const Fact &derived);
   void compareAll(Block &block);
   Fact argumentOf(BlockArgument argument);
+  SmallVector<Fact> deriveOp(Operation &op, ArrayRef<Fact> operands);
   SmallVector<Fact> step(Block &block, ArrayRef<Fact> arguments);
   void loop(ScanOp op, ArrayRef<Fact> operands, MutableArrayRef<Fact> results);
   void collect(Value value, const Fact &fact);
+  void checkUse();
   void fault(size_t index, const Twine &text);
 
   const llvm::json::Object &certificate;
@@ -45,6 +47,8 @@ private:
   llvm::DenseMap<Value, size_t> places;
   std::vector<Fact> claims;
   Values nested; ///< of values in loops: one or another step's
+  llvm::StringSet<> usedInputs;
+  bool usesWeights = false, usesTraining = false;
   Verdict verdict;
 };
 
@@ -64,6 +68,17 @@ std::string nameOf(Real number) {
 bool hasKeys(const llvm::json::Object &object, std::initializer_list<StringRef> keys) {
   return object.size() == keys.size() &&
          llvm::all_of(keys, [&](StringRef key) { return object.get(key) != nullptr; });
+}
+
+bool isSame(const Fact &a, const Fact &b) {
+  return a.low == b.low && a.high == b.high && a.nan == b.nan && a.error == b.error;
+}
+
+/// Whether a bound of an error has 32 digits, as all have that the analysis writes.
+bool isRounded(Real error) {
+  int exponent = 0;
+  const Real digits = std::ldexp(std::frexp(error, &exponent), 32);
+  return std::isinf(error) || digits == std::floor(digits);
 }
 
 /// null is infinite.
@@ -88,7 +103,7 @@ bool Checker::readHead(ModuleOp module) {
   };
   if (!hasKeys(certificate, {"certificate", "function", "inputs", "outputs", "training", "weights",
                              "values", "sha256"}) ||
-      certificate.getString("certificate") != StringRef("mpc-ranges-1"))
+      certificate.getString("certificate") != StringRef("mpc-ranges-2"))
     return fail("is no certificate of ranges of this version");
   llvm::json::Object content(certificate);
   content.erase("sha256");
@@ -167,7 +182,7 @@ bool Checker::readClaim(Value value, const llvm::json::Value &json) {
   const std::optional<bool> nan = row->getBoolean("nan");
   if (row->getString("op") != StringRef(name) || row->getString("layer") != StringRef(layer) ||
       row->getString("dtype") != StringRef(nameOf(type)) || !low || !high || !error || !nan ||
-      *error < 0 || *low > *high) {
+      *error < 0 || !isRounded(*error) || *low > *high) {
     fault(index, "is about another value than op '" + name + "' of layer '" + layer + "'");
     return false;
   }
@@ -197,8 +212,8 @@ void Checker::compare(Value value, const Fact &derived) {
   const Real error = std::isnan(derived.error) ? kInfinite : derived.error;
   const Type type = elementTypeOf(value);
   const Real part = std::ldexp(Real(1), -30);
-  // The analysis has 53 digits itself: of float64 it allows for its own roundings, too. In loops
-  // they add up from step to step.
+  // The analysis has 53 digits itself, its errors 32: of float64 it allows for its own roundings,
+  // too. In loops they add up from step to step.
   const bool isOfLoop = nested.count(value) || value.getDefiningOp<ScanOp>();
   const Real errorPart = type.isF64() || isOfLoop ? std::ldexp(Real(1), -4) : part;
   auto isNear = [&](Real claimed, Real given, bool up) {
@@ -207,10 +222,15 @@ void Checker::compare(Value value, const Fact &derived) {
       return claimed == given;
     if (claimed == given || !isa<FloatType>(type))
       return claimed == given || std::fabs(claimed - given) <= std::fabs(given) * part;
-    if (!std::isfinite(claimed) || !std::isfinite(given))
+    // A step's slice has the bounds of the whole, whatever numbers these are; all else is rounded.
+    if (!std::isfinite(claimed) || !std::isfinite(given) || nearest(type, claimed) != claimed)
+      return false;
+    // The analysis has no smaller bounds of float64.
+    const Real least = std::ldexp(Real(1), type.isF64() ? -990 : -1022);
+    if (claimed != 0 && std::fabs(claimed) < least)
       return false;
     const Real next = neighbour(type, given, up);
-    const Real room = std::fabs(given) * part + std::ldexp(Real(1), -1022);
+    const Real room = std::max(std::fabs(given) * part, least);
     return std::isfinite(next) && (up ? claimed <= next + room : claimed >= next - room);
   };
   if (claim.low > derived.low || claim.high < derived.high || (derived.nan && !claim.nan))
@@ -226,7 +246,7 @@ void Checker::compare(Value value, const Fact &derived) {
     fault(index,
           "claims an error of at most " + nameOf(claim.error) + ", but it may be " + nameOf(error));
   else if (std::isfinite(double(error)) && // beyond that a certificate says none
-           claim.error > error * (1 + errorPart) + std::ldexp(Real(1), -1000))
+           claim.error > error * (1 + errorPart) + std::ldexp(Real(1), -999))
     fault(index, "claims an error of " + nameOf(claim.error) + " where at most " + nameOf(error) +
                      " follows: it is not what the analysis wrote");
 }
@@ -244,16 +264,20 @@ Fact Checker::argumentOf(BlockArgument argument) {
     elements->shape = SmallVector<int64_t>(type.getShape());
     for (double number : numbersOf(weight->second))
       elements->floats.push_back(double(nearest(type.getElementType(), number)));
-    if (int64_t(elements->floats.size()) == type.getNumElements())
+    if (int64_t(elements->floats.size()) == type.getNumElements()) {
+      usesWeights = true;
       return ofElements(elements);
+    }
   }
   auto limit = function.getArgAttrOfType<IntegerAttr>(index, MpcDialect::kIndexLimitAttr);
   if (limit && isa<IntegerType>(type.getElementType()))
     return between(0, Real(limit.getInt() - 1));
   if (auto name = function.getArgAttrOfType<StringAttr>(index, MpcDialect::kInputAttr))
-    if (const llvm::json::Value *range = certificate.getObject("inputs")->get(name.getValue()))
+    if (const llvm::json::Value *range = certificate.getObject("inputs")->get(name.getValue())) {
+      usedInputs.insert(name.getValue());
       return between(*(*range->getAsArray())[0].getAsNumber(),
                      *(*range->getAsArray())[1].getAsNumber());
+    }
   return anyNumber(type.getElementType());
 }
 
@@ -261,6 +285,36 @@ void Checker::collect(Value value, const Fact &fact) {
   auto [place, isNew] = nested.try_emplace(value, fact);
   if (!isNew)
     place->second = either(place->second, fact);
+}
+
+SmallVector<Fact> Checker::deriveOp(Operation &op, ArrayRef<Fact> operands) {
+  SmallVector<Fact> results(op.getNumResults());
+  if (auto scan = dyn_cast<ScanOp>(op)) {
+    loop(scan, operands, results);
+    return results;
+  }
+  const bool training = *certificate.getBoolean("training");
+  derive(&op, training, operands, results);
+  if (training && isa<DropoutOp, InTrainingOp>(op)) {
+    Fact inference;
+    derive(&op, false, operands, inference);
+    usesTraining |= !isSame(results[0], inference);
+  }
+  return results;
+}
+
+/// What a certificate says of its premises decides something, so that no other could stand there.
+void Checker::checkUse() {
+  const auto &inputs = *certificate.getObject("inputs");
+  for (const auto &[name, range] : inputs)
+    if (!usedInputs.contains(StringRef(name)))
+      verdict.faults.push_back("gives a range to '" + name.str() +
+                               "', which its dtype or the layer that reads it bounds already");
+  if (*certificate.getBoolean("weights") != usesWeights)
+    verdict.faults.push_back(usesWeights ? "says that weights are any numbers; they are given"
+                                         : "says that weights are known; no argument has any");
+  if (*certificate.getBoolean("training") && !usesTraining)
+    verdict.faults.push_back("says that it is about training, too, where nothing differs");
 }
 
 /// One run of a loop's body, of which each step has facts of its own.
@@ -273,12 +327,7 @@ SmallVector<Fact> Checker::step(Block &block, ArrayRef<Fact> arguments) {
   for (Operation &op : block.without_terminator()) {
     SmallVector<Fact> operands =
         llvm::map_to_vector(op.getOperands(), [&](Value value) { return now.lookup(value); });
-    SmallVector<Fact> results(op.getNumResults());
-    if (auto scan = dyn_cast<ScanOp>(op))
-      loop(scan, operands, results);
-    else
-      derive(&op, *certificate.getBoolean("training"), operands, results);
-    for (auto [value, fact] : llvm::zip_equal(op.getResults(), results)) {
+    for (auto [value, fact] : llvm::zip_equal(op.getResults(), deriveOp(op, operands))) {
       now[value] = fact;
       collect(value, fact);
     }
@@ -304,17 +353,16 @@ void Checker::loop(ScanOp op, ArrayRef<Fact> operands, MutableArrayRef<Fact> res
       return;
     }
     SmallVector<Fact> yielded = step(body, arguments);
-    bool isSame = true;
+    bool isFixed = true;
     for (size_t c = 0; c < carried; ++c) {
       Fact &old = arguments[c];
-      isSame &= old.low == yielded[c].low && old.high == yielded[c].high &&
-                old.nan == yielded[c].nan && old.error == yielded[c].error;
+      isFixed &= isSame(old, yielded[c]);
       old = yielded[c];
       old.elements = nullptr;
     }
     for (size_t r = carried; r < yielded.size(); ++r)
       results[r] = s == 0 ? either(yielded[r], yielded[r]) : either(results[r], yielded[r]);
-    if (isSame)
+    if (isFixed)
       break;
   }
   for (size_t c = 0; c < carried; ++c)
@@ -334,12 +382,7 @@ void Checker::compareAll(Block &block) {
       fact.elements = elements.lookup(value);
       return fact;
     });
-    SmallVector<Fact> results(op.getNumResults());
-    if (auto scan = dyn_cast<ScanOp>(op))
-      loop(scan, operands, results);
-    else
-      derive(&op, *certificate.getBoolean("training"), operands, results);
-    for (auto [value, fact] : llvm::zip_equal(op.getResults(), results)) {
+    for (auto [value, fact] : llvm::zip_equal(op.getResults(), deriveOp(op, operands))) {
       elements[value] = fact.elements;
       compare(value, fact);
     }
@@ -363,8 +406,10 @@ Verdict Checker::run(ModuleOp module) {
   bool isRead = readOutputs();
   for (auto [value, row] : llvm::zip_equal(values, rows))
     isRead &= readClaim(value, row);
-  if (isRead)
+  if (isRead) {
     compareAll(function.getBody().front());
+    checkUse();
+  }
   return verdict;
 }
 

@@ -28,11 +28,20 @@ def Mpcrt_BufferizedCallInterface : OpInterface<"BufferizedCallOpInterface"> {
   let verify = "return ::mpc::mpcrt::detail::verifyBufferizedCall($_op);";
 }
 
-def Mpcrt_ServiceCallInterface
-    : OpInterface<"ServiceCallOpInterface", [Mpcrt_BufferizedCallInterface]> {
+def Mpcrt_FallibleInterface : OpInterface<"FallibleOpInterface"> {
   let cppNamespace = "::mpc::mpcrt";
   let description = [{
-    A call of a service of the runtime that may fail. Such a call stands in host functions only.
+    An op of host functions whose run may fail: the function returns its status at once, before the
+    next step.
+  }];
+}
+
+def Mpcrt_ServiceCallInterface
+    : OpInterface<"ServiceCallOpInterface",
+                  [Mpcrt_BufferizedCallInterface, Mpcrt_FallibleInterface]> {
+  let cppNamespace = "::mpc::mpcrt";
+  let description = [{
+    A call of a service of the runtime. Such a call stands in host functions only.
   }];
 }
 

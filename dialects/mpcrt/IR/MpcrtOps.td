@@ -315,7 +315,7 @@ def Mpcrt_ConcatenateOp : Mpcrt_Op<"concatenate", [DestinationStyleOpInterface, 
   }];
 }
 
-def Mpcrt_TraceOp : Mpcrt_Op<"trace", [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+def Mpcrt_TraceOp : Mpcrt_Op<"trace", [Mpcrt_FallibleInterface, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "report a value's statistics to the runtime";
   let description = [{
     mpc.trace, of tensors or dense buffers (services->trace). With `change` the difference of the value and the one before it is
@@ -425,7 +425,7 @@ def Mpcrt_RowsOp : Mpcrt_Op<"rows", [RecursiveMemoryEffects, SingleBlock, NoTerm
   let hasVerifier = 1;
 }
 
-def Mpcrt_ParallelRowsOp : Mpcrt_Op<"parallel_rows", [RecursiveMemoryEffects, SingleBlock, NoTerminator]> {
+def Mpcrt_ParallelRowsOp : Mpcrt_Op<"parallel_rows", [Mpcrt_FallibleInterface, RecursiveMemoryEffects, SingleBlock, NoTerminator]> {
   let summary = "a loop over time that threads share by rows";
   let description = [{
     The body, a loop over the steps of a scan, may be run on any part of `count` rows, and on several
@@ -451,7 +451,7 @@ def Mpcrt_ParallelRowsOp : Mpcrt_Op<"parallel_rows", [RecursiveMemoryEffects, Si
   let hasVerifier = 1;
 }
 
-def Mpcrt_PrepareOp : Mpcrt_Op<"prepare", [RecursiveMemoryEffects, SingleBlock, NoTerminator]> {
+def Mpcrt_PrepareOp : Mpcrt_Op<"prepare", [Mpcrt_FallibleInterface, RecursiveMemoryEffects, SingleBlock, NoTerminator]> {
   let summary = "what an entry computes of its weights alone";
   let description = [{
     The body writes views of `memory`, an argument of the entry with the attribute `mpcrt.prepared`, and

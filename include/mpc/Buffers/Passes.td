@@ -162,13 +162,14 @@ def ParallelizeRows : PhasePass<"mpc-parallelize-rows", "Buffers"> {
 }
 
 def PrepareWeights : PhasePass<"mpc-prepare-weights", "Buffers"> {
-  let summary = "for CUDA: compute what depends on weights alone when these change, not in every call";
+  let summary = "compute what depends on weights alone when these change, not in every call";
   let description = [{
     Buffers that structured ops and copies of an entry compute of constants and of weights that it does
     not write (dequantized, transposed or padded kernels) get a place in memory that stays between
     calls, the argument `mpcrt.prepared`, and the ops that write them move into an mpcrt.prepare at the
     beginning. Only of predict, evaluate and train_step: the entries of a caller's own loop run once per
-    update. A CPU's library calls pack weights themselves.
+    update. On a CPU only of predict, and of models with weights of integers: library calls pack others
+    themselves.
 
     Precondition: buffers, before mpc-plan-memory. Remark `prepare-weights` (category mpc-memory): the
     bytes that stay.
@@ -184,6 +185,9 @@ def PrepareWeights : PhasePass<"mpc-prepare-weights", "Buffers"> {
     ```
   }];
   let dependentDialects = ["::mpc::mpcrt::MpcrtDialect"];
+  let options = [
+    Option<"device", "target", "::mpc::Device", "::mpc::Device::cuda", "cpu, cuda or cuda:sm_N,…">,
+  ];
 }
 
 def PlanMemory : EntryPass<"mpc-plan-memory", "Buffers"> {

@@ -19,15 +19,27 @@ static bool areCollapsible(linalg::GenericOp op, ArrayRef<ReassociationIndices> 
          });
 }
 
-/// The op with one loop for each group; the op itself where there is no such one.
-static linalg::GenericOp collapse(linalg::GenericOp op, ArrayRef<ReassociationIndices> groups) {
+/// Replaces the op by what `rewrite` makes of it; the op stays where that makes nothing.
+static linalg::GenericOp
+replaceBy(linalg::GenericOp op,
+          llvm::function_ref<FailureOr<linalg::LinalgOp>(IRRewriter &)> rewrite) {
   IRRewriter rewriter(op.getContext());
   rewriter.setInsertionPoint(op);
-  auto collapsed = linalg::collapseOpIterationDims(op, groups, rewriter);
-  if (failed(collapsed))
+  FailureOr<linalg::LinalgOp> made = rewrite(rewriter);
+  if (failed(made))
     return op;
   rewriter.eraseOp(op);
-  return cast<linalg::GenericOp>(collapsed->collapsedOp);
+  return cast<linalg::GenericOp>(made->getOperation());
+}
+
+/// The op with one loop for each group; the op itself where there is no such one.
+static linalg::GenericOp collapse(linalg::GenericOp op, ArrayRef<ReassociationIndices> groups) {
+  return replaceBy(op, [&](IRRewriter &rewriter) -> FailureOr<linalg::LinalgOp> {
+    auto collapsed = linalg::collapseOpIterationDims(op, groups, rewriter);
+    if (failed(collapsed))
+      return failure();
+    return collapsed->collapsedOp;
+  });
 }
 
 linalg::GenericOp mpc::dropUnitLoops(linalg::GenericOp op) {
@@ -41,13 +53,12 @@ linalg::GenericOp mpc::dropUnitLoops(linalg::GenericOp op) {
     // A launch counts something: of loops of one iteration one stays.
     return llvm::to_vector(llvm::seq<unsigned>(countsOnce ? 1 : 0, op.getNumLoops()));
   };
-  IRRewriter rewriter(op.getContext());
-  rewriter.setInsertionPoint(op);
-  auto dropped = linalg::dropUnitDims(rewriter, op, control);
-  if (failed(dropped))
-    return op;
-  rewriter.eraseOp(op);
-  return cast<linalg::GenericOp>(dropped->resultOp.getOperation());
+  return replaceBy(op, [&](IRRewriter &rewriter) -> FailureOr<linalg::LinalgOp> {
+    auto dropped = linalg::dropUnitDims(rewriter, op, control);
+    if (failed(dropped))
+      return failure();
+    return cast<linalg::LinalgOp>(dropped->resultOp.getOperation());
+  });
 }
 
 linalg::GenericOp mpc::collapseSums(linalg::GenericOp op) {

@@ -74,12 +74,9 @@ FailureOr<Value> HostFunction::readArgument(BlockArgument argument) {
 SmallVector<Operation *> HostFunction::markFailures() {
   SmallVector<Operation *> resumes; // the steps after those
   for (Operation &step : entry.getBody().front().without_terminator()) {
-    bool mayFail = false;
-    step.walk([&](Operation *op) {
-      mayFail |= isa<mpcrt::ServiceCallOpInterface, mpcrt::TraceOp, mpcrt::ParallelRowsOp,
-                     mpcrt::PrepareOp>(op);
-    });
-    if (mayFail)
+    const WalkResult search =
+        step.walk([](mpcrt::FallibleOpInterface) { return WalkResult::interrupt(); });
+    if (search.wasInterrupted())
       resumes.push_back(step.getNextNode());
   }
   // Two failing steps in a row resume at one erased op: the following one's first replacement

@@ -25,6 +25,7 @@ struct TablePositions {
   llvm::StringRef suffix;              ///< of the descriptors' names
   unsigned traces = 0, reductions = 0; ///< descriptors so far
   unsigned rowLoops = 0;               ///< functions of rows so far
+  int32_t prepared = 0;                ///< operands that mpcrt.prepare wrote, so far
   int64_t servicesSize = 0;            ///< bytes of mpc_rt_services_t up to the last service called
 };
 

@@ -5,7 +5,10 @@
 using namespace mlir;
 using namespace mpc;
 
-RhsVariables::RhsVariables(func::FuncOp entry, const TablePositions &tables)
+/// No model has so many variables.
+static constexpr int32_t kFirstPrepared = 1 << 24;
+
+RhsVariables::RhsVariables(func::FuncOp entry, TablePositions &tables)
     : entry(entry), tables(tables), symbols(entry->getParentOfType<ModuleOp>()), views(entry) {
   entry.walk([&](mpcrt::LibraryCallOpInterface call) {
     positions[call] = variableOf(call.getRhs(), call);
@@ -82,9 +85,23 @@ bool RhsVariables::isWrittenBefore(BlockArgument variable, Operation *op) {
   });
 }
 
+int32_t RhsVariables::preparedOf(mpcrt::ViewOp view) {
+  auto [place, isNew] = preparedPlaces.try_emplace(view.getFixed(), 0);
+  if (isNew)
+    place->second = kFirstPrepared + tables.prepared++;
+  return place->second;
+}
+
 /// The variable that `buffer` is, as `reader` finds it at the start of the run; else -1.
 int32_t RhsVariables::variableOf(Value buffer, Operation *reader) {
-  auto argument = dyn_cast<BlockArgument>(skipBufferReshapes(buffer));
+  const Value whole = skipBufferReshapes(buffer);
+  if (auto view = whole.getDefiningOp<mpcrt::ViewOp>())
+    if (auto memory = dyn_cast<BlockArgument>(view.getArena());
+        memory && memory.getOwner() == &entry.getBody().front() &&
+        entry.getArgAttr(memory.getArgNumber(), mpcrt::MpcrtDialect::kPreparedAttr) &&
+        reader->getParentOfType<mpcrt::PrepareOp>() == nullptr)
+      return preparedOf(view);
+  auto argument = dyn_cast<BlockArgument>(whole);
   if (!argument || argument.getOwner() != &entry.getBody().front())
     return -1;
   Attribute symbol = entry.getArgAttr(argument.getArgNumber(), MpcDialect::kVariableAttr);

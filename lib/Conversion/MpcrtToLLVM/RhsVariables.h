@@ -14,9 +14,10 @@ namespace mpc {
 /// runtime may keep a packed copy of it. To be constructed before the first rewrite.
 class RhsVariables {
 public:
-  RhsVariables(mlir::func::FuncOp entry, const TablePositions &tables);
+  RhsVariables(mlir::func::FuncOp entry, TablePositions &tables);
 
-  /// The position of the variable that is the rhs of `call`; else -1.
+  /// The position of the variable that is the rhs of `call`, or behind all positions a number of
+  /// its own for what mpcrt.prepare wrote, which stays as long as variables do; else -1.
   int32_t lookup(mlir::Operation *call) const;
 
   /// Whether such calls alone read the variable: they may take its value from somewhere else.
@@ -24,19 +25,21 @@ public:
 
 private:
   int32_t variableOf(mlir::Value buffer, mlir::Operation *reader);
+  int32_t preparedOf(mpcrt::ViewOp view);
   bool isWrittenBefore(mlir::BlockArgument variable, mlir::Operation *op);
   llvm::ArrayRef<mlir::Operation *> writersOf(mlir::BlockArgument variable);
   bool mayWrite(mlir::OpOperand &use);
   bool isStoredTo(mlir::func::FuncOp kernel, unsigned index);
 
   mlir::func::FuncOp entry;
-  const TablePositions &tables;
+  TablePositions &tables;
   mlir::SymbolTable symbols;
   mlir::BufferViewFlowAnalysis views;
   // Answers are kept: a variable is read by many calls, and a kernel writes in many launches.
   llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Operation *>> writers;
   llvm::DenseMap<mlir::Operation *, llvm::BitVector> stored;
   llvm::DenseMap<mlir::Operation *, int32_t> positions;
+  llvm::DenseMap<uint64_t, int32_t> preparedPlaces; ///< by the offset
 };
 
 } // namespace mpc

@@ -14,6 +14,9 @@ using mlir::Value;
 
 namespace {
 
+/// Extents of diagonals: their squares are indices of 32 bits.
+constexpr int64_t kMostDiagonal = 1 << 15;
+
 llvm::Error einsumError(const llvm::Twine &message) {
   return llvm::createStringError(llvm::errc::invalid_argument, message);
 }
@@ -54,6 +57,52 @@ struct Contraction {
     operand.value = ReduceOp::create(builder, loc, ReduceKind::Sum, operand.value, axes,
                                      /*keep_dims=*/false);
     operand.labels = kept;
+  }
+
+  /// A label that stands for several dimensions: the elements whose indices there are equal. False
+  /// where one of them is the open batch, or their extents differ.
+  bool takeDiagonals(Labeled &operand) {
+    for (size_t place = 0; place < operand.labels.size(); ++place) {
+      const char label = operand.labels[place];
+      const auto *again =
+          std::find(operand.labels.begin() + place + 1, operand.labels.end(), label);
+      if (again == operand.labels.end())
+        continue;
+      const int64_t first = int64_t(place), second = again - operand.labels.begin();
+      llvm::SmallVector<int64_t> shape(tensorTypeOf(operand.value).getShape()), order;
+      const int64_t extent = shape[place];
+      if (extent != shape[size_t(second)] || mlir::ShapedType::isDynamic(extent) ||
+          extent > kMostDiagonal)
+        return false;
+      for (int64_t axis = 0; axis < int64_t(shape.size()); ++axis)
+        if (axis != first && axis != second)
+          order.push_back(axis);
+      const int64_t rest = int64_t(order.size());
+      EinsumLabels labels;
+      llvm::SmallVector<int64_t> flat;
+      for (int64_t axis : order) {
+        labels.push_back(operand.labels[size_t(axis)]);
+        flat.push_back(shape[size_t(axis)]);
+      }
+      order.append({first, second});
+      labels.push_back(label);
+      flat.push_back(extent * extent);
+      llvm::SmallVector<int32_t> places;
+      for (int64_t i = 0; i < extent; ++i)
+        places.push_back(int32_t(i * (extent + 1)));
+      Value moved = TransposeOp::create(builder, loc, operand.value, order);
+      auto type = mlir::RankedTensorType::get(flat, tensorTypeOf(moved).getElementType());
+      auto indices =
+          mlir::DenseElementsAttr::get(mlir::RankedTensorType::get({extent}, builder.getI32Type()),
+                                       llvm::ArrayRef<int32_t>(places));
+      operand.value = GatherOp::create(
+          builder, loc, ReshapeOp::create(builder, loc, type, moved),
+          ConstantOp::create(builder, loc, llvm::cast<mlir::ElementsAttr>(indices)), rest,
+          int64_t(0));
+      operand.labels = labels;
+      --place; // another label stands there now
+    }
+    return true;
   }
 
   void order(Labeled &operand, const EinsumLabels &result) {
@@ -192,19 +241,19 @@ llvm::Expected<Einsum> Einsum::parse(llvm::StringRef equation, llvm::ArrayRef<in
 
 llvm::Expected<Value> Einsum::build(mlir::OpBuilder &builder, mlir::Location loc,
                                     llvm::ArrayRef<Value> values) const {
+  Contraction contraction{builder, loc};
   llvm::SmallVector<Labeled> terms;
   for (auto [value, labels] : llvm::zip_equal(values, operands)) {
     terms.push_back({value, labels});
-    for (char label : labels) {
-      if (llvm::count(labels, label) != 1)
-        return einsumError("einsum with a label twice in one operand (a diagonal) is not "
-                           "supported");
+    if (!contraction.takeDiagonals(terms.back()))
+      return einsumError("an operand of einsum has a label twice (a diagonal) whose extents "
+                         "differ, or are open");
+    for (char label : terms.back().labels) {
       for (const Labeled &other : terms)
         if (contains(other.labels, label) && other.extentOf(label) != terms.back().extentOf(label))
           return einsumError("operands of einsum have different extents for one label");
     }
   }
-  Contraction contraction{builder, loc};
   auto neededAfter = [&](size_t next, const EinsumLabels &present) {
     EinsumLabels needed;
     for (char label : result) // the order of the result, as far as possible

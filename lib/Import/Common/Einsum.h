@@ -20,7 +20,7 @@ struct Einsum {
   /// that appear once, in alphabetical order) for operands of these ranks.
   static llvm::Expected<Einsum> parse(llvm::StringRef equation, llvm::ArrayRef<int64_t> ranks);
 
-  /// The ops; an error for what mpc cannot express (a label twice in one operand, extents that
+  /// The ops; an error for what mpc cannot express (a diagonal of the open batch, extents that
   /// differ).
   llvm::Expected<mlir::Value> build(mlir::OpBuilder &builder, mlir::Location loc,
                                     llvm::ArrayRef<mlir::Value> values) const;

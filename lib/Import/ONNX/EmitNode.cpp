@@ -21,6 +21,11 @@ mlir::StringAttr policyOf(mlir::Builder &builder, DataType compute) {
   return type.isF32() ? mlir::StringAttr() : builder.getStringAttr(spell(dataTypeOf(type)));
 }
 
+bool isEmptyTensor(mlir::Type type) {
+  auto tensor = llvm::dyn_cast<mlir::RankedTensorType>(type);
+  return tensor && llvm::is_contained(tensor.getShape(), 0);
+}
+
 } // namespace
 
 class NodeEmission {
@@ -35,7 +40,7 @@ public:
     entry.import(b);
     if (b.hasFailed() || !judge() || !hasReadAttributes())
       return false;
-    if (fold())
+    if (takeEmpty() || fold())
       return true;
     if (hasBatch() && llvm::any_of(b.inputs, [&](const NodeValue *input) {
           return input && input->literal && input->literal->hasBatch &&
@@ -71,7 +76,7 @@ private:
         continue;
       }
       const llvm::ArrayRef<int64_t> shape = b.shapeOf(result.value);
-      if (llvm::is_contained(shape, 0) && !isConstant())
+      if (llvm::is_contained(shape, 0) && llvm::is_contained(shape, mlir::ShapedType::kDynamic))
         b.error("the result is a tensor of shape " + printShape(shape) +
                 " and so without elements, which mpc does not compile");
       else if (!shape.empty() && llvm::is_contained(shape.drop_front(), mlir::ShapedType::kDynamic))
@@ -96,6 +101,27 @@ private:
     return mlir::isa<mlir::FloatType>(element) ? b.getComputeType() : dataTypeOf(element);
   }
 
+  /// A result without elements is a constant, whatever it is computed from. Whether all are.
+  bool takeEmpty() {
+    bool isAny = false, isAll = true;
+    for (unsigned i = 0; i < b.results.size(); ++i) {
+      if (!b.isWanted(i))
+        continue;
+      isAny = true;
+      if (!llvm::is_contained(b.shapeOf(b.results[i].value), 0)) {
+        isAll = false;
+        continue;
+      }
+      ReferenceTensor none;
+      startReference(none, elementTypeOf(b.results[i].value), b.shapeOf(b.results[i].value));
+      importer.setOutput(node, i, scope, makeConstant(b.results[i], std::move(none)));
+      b.results[i].isEmpty = true;
+    }
+    return isAny && isAll;
+  }
+
+  bool isLive(unsigned i) const { return b.isWanted(i) && !b.results[i].isEmpty; }
+
   /// A node that reads constants alone gives constants. float64 is not folded: bodies have float32
   /// until the casts.
   bool fold() {
@@ -104,7 +130,7 @@ private:
     llvm::SmallVector<Value> wanted;
     int64_t elements = 0;
     for (const auto &[i, result] : llvm::enumerate(b.results)) {
-      if (!b.isWanted(unsigned(i)))
+      if (!isLive(unsigned(i)))
         continue;
       if (typeOf(result) == DataType::Double)
         return false;
@@ -125,7 +151,7 @@ private:
       return false;
     size_t next = 0;
     for (unsigned i = 0; i < b.results.size(); ++i)
-      if (b.isWanted(i))
+      if (isLive(i))
         importer.setOutput(node, i, scope, makeConstant(b.results[i], std::move(values[next++])));
     return true;
   }
@@ -147,15 +173,25 @@ private:
   bool emit() {
     Forward &forward = importer.forward;
     for (unsigned i = 0; i < b.results.size(); ++i)
-      if (b.isWanted(i) && llvm::is_contained(b.shapeOf(b.results[i].value), 0)) {
+      if (isLive(i) && isEmptyTensor(b.results[i].value.getType())) {
         b.error("the result is a tensor of shape " + printShape(b.shapeOf(b.results[i].value)) +
                 " and so without elements, which mpc does not compile");
         return false;
       }
+    for (unsigned i = 0; i < b.bound.size(); ++i)
+      if (b.bound[i] && isEmptyTensor(b.bound[i].getType())) {
+        b.error("input " + llvm::Twine(i) + " is a tensor of shape " +
+                printShape(b.shapeOf(b.bound[i])) +
+                " and so without elements, which mpc does not compile");
+        return false;
+      }
+    for (mlir::Operation &op : llvm::make_early_inc_range(llvm::reverse(*block)))
+      if (op.use_empty() && llvm::any_of(op.getResultTypes(), isEmptyTensor))
+        op.erase(); // of a result that is a constant
     llvm::SmallVector<Value> yielded;
     llvm::SmallVector<unsigned> numbers;
     for (unsigned i = 0; i < b.results.size(); ++i)
-      if (b.isWanted(i)) {
+      if (isLive(i)) {
         numbers.push_back(i);
         yielded.push_back(b.results[i].value);
       }

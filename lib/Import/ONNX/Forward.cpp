@@ -48,7 +48,9 @@ Value Forward::getVariable(unsigned number, llvm::StringRef path) {
 mlir::OwningOpRef<mlir::ModuleOp> Forward::finish(llvm::ArrayRef<Value> outputs) {
   llvm::SmallVector<Variable> variables;
   for (Parameter &parameter : parameters->getAll())
-    if (parameter.argument)
+    if (parameter.argument && parameter.argument.use_empty() && !parameter.update)
+      parameter.argument = {}; // only a branch that does not fit has read it
+    else if (parameter.argument)
       variables.push_back({parameter.argument, parameter.path});
   sortArguments(variables);
   for (const auto &[index, output] : llvm::enumerate(outputs))

@@ -49,6 +49,7 @@ GraphImporter::GraphImporter(mlir::MLIRContext &context, const Model &model,
 
 void GraphImporter::error(llvm::StringRef path, const llvm::Twine &message) {
   failed = true;
+  asksForBatch |= llvm::StringRef(message.str()).contains("--batch=N");
   const std::string place = path.empty() ? fileName : fileName + ":" + path.str();
   errors = llvm::joinErrors(std::move(errors), llvm::createStringError(llvm::errc::invalid_argument,
                                                                        place + ": " + message));
@@ -65,6 +66,26 @@ int64_t GraphImporter::getOpset(const Node &node) const {
 
 void GraphImporter::warn(llvm::StringRef path, const llvm::Twine &message) {
   warnings.push_back((path + ": " + message).str());
+}
+
+std::optional<std::string> GraphImporter::attempt(llvm::function_ref<bool()> import) {
+  llvm::Error before = std::move(errors);
+  errors = llvm::Error::success();
+  const bool hadFailed = std::exchange(failed, false), asked = asksForBatch;
+  mlir::Block &body = *forward.builder.getInsertionBlock();
+  const size_t count = size_t(std::distance(body.begin(), body.end()));
+  const bool isGood = import() && !failed;
+  std::optional<std::string> problem;
+  if (!isGood) {
+    problem = llvm::toString(std::move(errors));
+    while (size_t(std::distance(body.begin(), body.end())) > count)
+      body.back().erase();
+    asksForBatch = asked;
+  }
+  // Nothing is lost: of a success there are none.
+  errors = isGood ? llvm::joinErrors(std::move(before), std::move(errors)) : std::move(before);
+  failed = hadFailed;
+  return problem;
 }
 
 std::optional<llvm::SmallVector<int64_t>>
@@ -345,15 +366,19 @@ void GraphImporter::importOutputs(const Scope &scope, llvm::SmallVectorImpl<mlir
 
 mlir::OwningOpRef<mlir::ModuleOp> GraphImporter::run() {
   Scope scope;
-  ModelInputs(model.graph, options)
-      .import(forward, scope,
-              [&](llvm::StringRef path, const llvm::Twine &message) { error(path, message); });
+  ModelInputs inputs(model.graph, options);
+  const auto report = [&](llvm::StringRef path, const llvm::Twine &message) {
+    error(path, message);
+  };
+  inputs.import(forward, scope, report);
   importInitializers(model.graph, scope);
   importNodes(model.graph.nodes, scope, "");
   llvm::SmallVector<mlir::Value> outputs;
   importOutputs(scope, outputs);
   if (outputs.empty() && !failed)
     error("", "the model has no outputs");
+  if (asksForBatch)
+    inputs.askForBatch(report);
   if (failed)
     return {};
   return forward.finish(outputs);

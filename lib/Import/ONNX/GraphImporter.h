@@ -44,6 +44,9 @@ public:
   /// or one that is not known but for the batch.
   std::optional<llvm::SmallVector<int64_t>> getStatedShape(llvm::StringRef name) const;
   void warn(llvm::StringRef path, const llvm::Twine &message);
+  /// Runs `import`, which says whether it succeeds; after a failure nothing of it is left but the
+  /// text of its errors.
+  std::optional<std::string> attempt(llvm::function_ref<bool()> import);
   llvm::ArrayRef<std::string> getWarnings() const { return warnings; }
 
   Forward forward;
@@ -70,6 +73,7 @@ private:
   llvm::Error errors = llvm::Error::success();
   std::vector<std::string> warnings;
   bool failed = false;
+  bool asksForBatch = false; ///< an error
 };
 
 /// One node as an mpc.layer, or as constants where all that it reads is constant. False after an

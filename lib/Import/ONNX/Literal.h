@@ -37,7 +37,8 @@ struct Literal {
   /// Elements that are kBatch stand for the extent of the batch, which the call gives.
   bool hasBatch = false;
 
-  static constexpr int64_t kBatch = INT64_MIN + 0x6d7063;
+  /// int32 holds it, too: shapes are cast.
+  static constexpr int64_t kBatch = INT32_MIN + 0x6d7063;
 
   /// Integers of this shape.
   static Literal fromIntegers(mlir::Builder &builder, llvm::ArrayRef<int64_t> shape,

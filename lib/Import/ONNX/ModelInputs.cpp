@@ -15,6 +15,29 @@ const llvm::SmallVector<int64_t> *ModelInputs::findGiven(llvm::StringRef name) c
   return given == options.inputShapes.end() ? nullptr : &given->second;
 }
 
+/// "(batch, 3, None)": extents that are open have the file's names.
+static std::string printDeclared(llvm::ArrayRef<Extent> extents) {
+  std::string text;
+  for (const Extent &extent : extents)
+    text += (text.empty() ? "" : ", ") + (extent.value            ? std::to_string(*extent.value)
+                                          : extent.symbol.empty() ? "None"
+                                                                  : extent.symbol);
+  return "(" + text + ")";
+}
+
+/// What shapes of the option say of extents that the file names, wherever else they stand.
+void ModelInputs::readNames() {
+  for (const ValueInfo &input : graph.inputs) {
+    const llvm::SmallVector<int64_t> *given = findGiven(input.name);
+    if (!given || !input.type || !input.type->shape || given->size() > input.type->shape->size())
+      continue;
+    const auto named = llvm::ArrayRef(*input.type->shape).take_back(given->size());
+    for (const auto &[extent, number] : llvm::zip_equal(named, *given))
+      if (!extent.value && !extent.symbol.empty())
+        names.try_emplace(extent.symbol, number);
+  }
+}
+
 /// An open first extent is the batch; all others that are open must be given.
 std::optional<llvm::SmallVector<int64_t>> ModelInputs::closeShape(const ValueInfo &input,
                                                                   ReportFn report) {
@@ -31,7 +54,7 @@ std::optional<llvm::SmallVector<int64_t>> ModelInputs::closeShape(const ValueInf
   llvm::SmallVector<int64_t> shape;
   for (const Extent &extent : *declared)
     shape.push_back(extent.value.value_or(mlir::ShapedType::kDynamic));
-  const std::string printed = printShape(shape);
+  const std::string printed = printDeclared(*declared);
   if (given) {
     const size_t skipped = shape.size() - std::min(shape.size(), given->size());
     bool fits = given->size() <= shape.size() && skipped <= 1;
@@ -47,6 +70,10 @@ std::optional<llvm::SmallVector<int64_t>> ModelInputs::closeShape(const ValueInf
       return std::nullopt;
     }
   }
+  for (size_t axis = 0; axis < shape.size(); ++axis)
+    if (const auto named = names.find((*declared)[axis].symbol);
+        mlir::ShapedType::isDynamic(shape[axis]) && named != names.end())
+      shape[axis] = named->second;
   if (!shape.empty() && mlir::ShapedType::isDynamic(shape.front())) {
     const std::string &symbol = declared->front().symbol;
     if (!batchName)
@@ -68,15 +95,29 @@ std::optional<llvm::SmallVector<int64_t>> ModelInputs::closeShape(const ValueInf
       shape[axis] = *options.batch;
   if (shape.empty() || !llvm::is_contained(llvm::drop_begin(shape), mlir::ShapedType::kDynamic))
     return shape;
+  // Of images, and of anything else.
+  const int64_t size = shape.size() == 4 && !mlir::ShapedType::isDynamic(shape[1]) ? 224 : 100;
   std::string example;
-  for (int64_t extent : shape)
-    example += (example.empty() ? "" : ",") +
-               std::to_string(mlir::ShapedType::isDynamic(extent) ? 100 : extent);
+  for (const auto &[axis, extent] : llvm::enumerate(shape))
+    if (axis > 0 || !mlir::ShapedType::isDynamic(extent))
+      example += (example.empty() ? "" : ",") +
+                 std::to_string(mlir::ShapedType::isDynamic(extent) ? size : extent);
   report(input.name, "the input has the shape " + printed +
                          "; only the first extent may be open in a compiled model: say the others, "
                          "for example --input-shape=" +
                          input.name + ":" + example);
   return std::nullopt;
+}
+
+void ModelInputs::askForBatch(ReportFn report) const {
+  for (const std::string &name : open) {
+    const auto input =
+        llvm::find_if(graph.inputs, [&](const ValueInfo &value) { return value.name == name; });
+    report(name, "leaves the first extent of its shape " + printDeclared(*input->type->shape) +
+                     " open, which nodes of this model cannot; say it: --batch=1, or "
+                     "--input-shape=" +
+                     name + ":1,… with all extents");
+  }
 }
 
 void ModelInputs::import(Forward &forward, Scope &scope, ReportFn report) {
@@ -85,6 +126,7 @@ void ModelInputs::import(Forward &forward, Scope &scope, ReportFn report) {
     initializers.insert(tensor.name);
   auto isInput = [&](const ValueInfo &value) { return !initializers.contains(value.name); };
   count = size_t(llvm::count_if(graph.inputs, isInput));
+  readNames();
   for (const ValueInfo &input : graph.inputs) {
     if (!isInput(input))
       continue;
@@ -113,6 +155,8 @@ void ModelInputs::import(Forward &forward, Scope &scope, ReportFn report) {
         report(input.name, "the input, of shape " + printShape(*shape) +
                                ", has more than 2^47 bytes; no memory holds that");
       else {
+        if (!shape->empty() && mlir::ShapedType::isDynamic(shape->front()))
+          open.push_back(input.name);
         value.type = input.type->type;
         value.value = forward.addInput(input.name, *shape, value.type);
       }

@@ -18,14 +18,19 @@ public:
 
   /// Every input of the graph that is no initializer becomes an argument of @forward.
   void import(Forward &forward, Scope &scope, ReportFn report);
+  /// Behind errors that ask for the batch: which inputs leave it open, and what to say.
+  void askForBatch(ReportFn report) const;
 
 private:
   std::optional<llvm::SmallVector<int64_t>> closeShape(const ValueInfo &input, ReportFn report);
   const llvm::SmallVector<int64_t> *findGiven(llvm::StringRef name) const;
+  void readNames();
 
   const Graph &graph;
   const ImportOptions &options;
   std::optional<std::string> batchName; ///< the file's name of the open first extent
+  llvm::StringMap<int64_t> names;       ///< extents of the option by the file's names
+  std::vector<std::string> open;        ///< inputs whose first extent is
   size_t count = 0;
 };
 

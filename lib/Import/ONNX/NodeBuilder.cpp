@@ -78,7 +78,7 @@ int64_t NodeBuilder::takeRandomStream() { return importer.forward.takeRandomStre
 
 void NodeBuilder::setResult(unsigned i, Value value, DataType type) {
   if (i < results.size())
-    results[i] = {value, type};
+    results[i] = {value, type, /*isEmpty=*/false};
 }
 
 void NodeBuilder::renew(unsigned i, Value value) {

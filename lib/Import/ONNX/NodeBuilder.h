@@ -54,6 +54,7 @@ private:
   struct Result {
     mlir::Value value;
     DataType type = DataType::Undefined;
+    bool isEmpty = false; ///< without elements: a constant already
   };
 
   mlir::Value randomState;

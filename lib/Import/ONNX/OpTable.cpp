@@ -10,14 +10,15 @@ namespace mpc::onnx {
 using TableFn = llvm::ArrayRef<OpEntry> (*)();
 
 static constexpr TableFn kTables[] = {
-    getElementwiseOps,   getLogicOps,         getActivationOps,  getReductionOps,
-    getMovementOps,      getShapeOps,         getContractionOps, getConvolutionOps,
-    getPoolingOps,       getNormalizationOps, getIndexingOps,    getLossOps,
-    getQuantizationOps,  getRecurrentOps,     getControlOps,     getSequenceOps,
-    getPaddingOps,       getResizeOps,        getAttentionOps,   getQuantizedConvolutionOps,
-    getSequentialOps,    getTrainingOps,      getRandomOps,      getCountedOps,
-    getFourierOps,       getSamplingOps,      getUnpoolingOps,   getQuantizedArithmeticOps,
-    getFlexAttentionOps,
+    getElementwiseOps,      getLogicOps,         getActivationOps,  getReductionOps,
+    getMovementOps,         getShapeOps,         getContractionOps, getConvolutionOps,
+    getPoolingOps,          getNormalizationOps, getIndexingOps,    getLossOps,
+    getQuantizationOps,     getRecurrentOps,     getControlOps,     getSequenceOps,
+    getPaddingOps,          getResizeOps,        getAttentionOps,   getQuantizedConvolutionOps,
+    getSequentialOps,       getTrainingOps,      getRandomOps,      getCountedOps,
+    getFourierOps,          getSamplingOps,      getUnpoolingOps,   getQuantizedArithmeticOps,
+    getFlexAttentionOps,    getGradientOps,      getFeatureOps,     getDeformedOps,
+    getSoftmaxAttentionOps,
 };
 
 const OpEntry *findOp(llvm::StringRef domain, llvm::StringRef name, int64_t opset) {

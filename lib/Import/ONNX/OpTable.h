@@ -60,6 +60,10 @@ llvm::ArrayRef<OpEntry> getFourierOps();
 llvm::ArrayRef<OpEntry> getQuantizedArithmeticOps();
 llvm::ArrayRef<OpEntry> getSamplingOps();
 llvm::ArrayRef<OpEntry> getUnpoolingOps();
+llvm::ArrayRef<OpEntry> getGradientOps();
+llvm::ArrayRef<OpEntry> getFeatureOps();
+llvm::ArrayRef<OpEntry> getDeformedOps();
+llvm::ArrayRef<OpEntry> getSoftmaxAttentionOps();
 
 /// The row that holds in `opset`; null where there is none.
 const OpEntry *findOp(llvm::StringRef domain, llvm::StringRef name, int64_t opset);

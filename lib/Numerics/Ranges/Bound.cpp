@@ -85,6 +85,12 @@ Bound mpc::rounded(Bound exact, Type elementType) {
   Bound result = {std::min(once(exact.low), twice(exact.low)),
                   std::max(once(exact.high), twice(exact.high)), exact.mayBeNan, exact.error,
                   nullptr};
+  // A float64 that is nearly 0 has no next doubles to be sure of.
+  constexpr double tiny = 0x1p-990;
+  if (result.low != 0 && std::abs(result.low) < tiny)
+    result.low = result.low < 0 ? -tiny : 0;
+  if (result.high != 0 && std::abs(result.high) < tiny)
+    result.high = result.high > 0 ? tiny : 0;
   // One end at least is a number, where there are numbers at all.
   result.low = std::min(result.low, largestOf(floating));
   result.high = std::max(result.high, -largestOf(floating));
@@ -94,6 +100,15 @@ Bound mpc::rounded(Bound exact, Type elementType) {
                      ? result.error + halfUnit(elementType, largest) * (1 + 0x1p-10)
                      : kUnbounded;
   return result;
+}
+
+double mpc::roundError(double error) {
+  if (error == 0)
+    return 0;
+  constexpr int digits = 32;
+  int exponent = 0; // those of tiny numbers would not have as many digits
+  const double part = std::frexp(std::max(error * (1 + 0x1p-40), 0x1p-1000), &exponent);
+  return std::ldexp(std::ceil(std::ldexp(part, digits)), exponent - digits);
 }
 
 double mpc::functionSlack(Type elementType) { return elementType.isF64() ? 0x1p-45 : 0x1p-19; }

@@ -36,8 +36,10 @@ static llvm::json::Object describe(Value value, const Bound &bound) {
 }
 
 llvm::json::Object mpc::makeCertificate(const RangeAnalysis &analysis) {
+  // A fact that decides nothing could be another one as well.
+  const RangeFacts &facts = analysis.getUsedFacts();
   llvm::json::Object inputs;
-  for (const auto &[name, range] : analysis.getFacts().inputs)
+  for (const auto &[name, range] : facts.inputs)
     inputs[llvm::json::fixUTF8(name)] = llvm::json::Array{range.first, range.second};
   llvm::json::Array values;
   llvm::DenseMap<Value, int64_t> places;
@@ -52,12 +54,12 @@ llvm::json::Object mpc::makeCertificate(const RangeAnalysis &analysis) {
                                                              MpcDialect::kOutputAttr))
       outputs[llvm::json::fixUTF8(name.getValue())] = places[operand.get()];
   llvm::json::Object certificate;
-  certificate["certificate"] = "mpc-ranges-1";
+  certificate["certificate"] = "mpc-ranges-2";
   certificate["function"] = function.getSymName();
   certificate["inputs"] = std::move(inputs);
   certificate["outputs"] = std::move(outputs);
-  certificate["training"] = analysis.getFacts().training;
-  certificate["weights"] = analysis.getFacts().weights != nullptr;
+  certificate["training"] = facts.training;
+  certificate["weights"] = facts.weights != nullptr;
   certificate["values"] = std::move(values);
   // The hash is that of the object printed without it, keys in their order.
   const std::string text = llvm::formatv("{0}", llvm::json::Value(llvm::json::Object(certificate)));

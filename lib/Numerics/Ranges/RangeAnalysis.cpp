@@ -42,19 +42,23 @@ findElements(const WeightStore *weights, StringRef variable, RankedTensorType ty
   return elements;
 }
 
-Bound RangeAnalysis::boundArgument(BlockArgument argument) const {
-  func::FuncOp owner = function; // accessors of ops are not const
+Bound RangeAnalysis::boundArgument(BlockArgument argument) {
   const unsigned index = argument.getArgNumber();
   const Type type = elementTypeOf(argument);
-  if (auto variable = owner.getArgAttrOfType<FlatSymbolRefAttr>(index, MpcDialect::kVariableAttr))
-    if (auto elements = findElements(facts.weights, variable.getValue(), tensorTypeOf(argument)))
+  if (auto variable =
+          function.getArgAttrOfType<FlatSymbolRefAttr>(index, MpcDialect::kVariableAttr))
+    if (auto elements = findElements(facts.weights, variable.getValue(), tensorTypeOf(argument))) {
+      used.weights = facts.weights;
       return Bound::ofElements(elements);
-  if (auto limit = owner.getArgAttrOfType<IntegerAttr>(index, MpcDialect::kIndexLimitAttr);
+    }
+  if (auto limit = function.getArgAttrOfType<IntegerAttr>(index, MpcDialect::kIndexLimitAttr);
       limit && isa<IntegerType>(type))
     return Bound::of(0, double(limit.getInt() - 1));
-  if (auto name = owner.getArgAttrOfType<StringAttr>(index, MpcDialect::kInputAttr))
-    if (auto found = facts.inputs.find(name.str()); found != facts.inputs.end())
+  if (auto name = function.getArgAttrOfType<StringAttr>(index, MpcDialect::kInputAttr))
+    if (auto found = facts.inputs.find(name.str()); found != facts.inputs.end()) {
+      used.inputs.insert(*found);
       return Bound::of(found->second.first, found->second.second);
+    }
   return Bound::finiteOf(type);
 }
 

@@ -25,10 +25,8 @@ public:
   mlir::Type typeOf(unsigned result) const { return elementTypeOf(op->getResult(result)); }
   /// The result is one of the operands' elements, or computed without rounding.
   void setExact(unsigned result, Bound bound) {
-    // Errors are computed in double themselves. 0 times an unknown error is unknown, not NaN, which
-    // comparisons would lose.
-    bound.error = std::isnan(bound.error) ? std::numeric_limits<double>::infinity()
-                                          : bound.error * (1 + 0x1p-40);
+    // 0 times an unknown error is unknown, not NaN, which comparisons would lose.
+    bound.error = std::isnan(bound.error) ? kUnbounded : roundError(bound.error);
     results[result] = std::move(bound);
   }
   /// The result is a real number in `bound`, rounded to the result's type.

@@ -22,24 +22,34 @@ static void deriveConstant(ConstantOp op, RangeArguments &arguments) {
   arguments.setExact(0, std::move(bound));
 }
 
+static bool isSame(const Bound &a, const Bound &b) {
+  return a.low == b.low && a.high == b.high && a.mayBeNan == b.mayBeNan && a.error == b.error;
+}
+
+/// The bound of inference, or of both where training is bounded.
+static void setByMode(RangeArguments &arguments, const Bound &inference, const Bound &both) {
+  if (!arguments.analysis.getFacts().training)
+    return arguments.setExact(0, inference);
+  if (!isSame(inference, both))
+    arguments.analysis.noteTraining();
+  arguments.setExact(0, both);
+}
+
 /// The value is that of prediction, unless training is bounded, too.
 static void deriveInTraining(InTrainingOp, RangeArguments &arguments) {
-  const bool isBoth = arguments.analysis.getFacts().training;
-  arguments.setExact(0, isBoth ? hull(arguments.in(0), arguments.in(1))
-                               : hull(arguments.in(1), arguments.in(1)));
+  setByMode(arguments, hull(arguments.in(1), arguments.in(1)),
+            hull(arguments.in(0), arguments.in(1)));
 }
 
 static void deriveDropout(DropoutOp op, RangeArguments &arguments) {
   const Bound &input = arguments.in(0);
   const Type type = arguments.typeOf(0);
-  if (!arguments.analysis.getFacts().training)
-    return arguments.setExact(0, hull(input, input));
   const double rate = op.getRate().convertToDouble();
   // The rounding of the factor may be as small as a unit of double.
   const long double exact = rate < 1 ? 1 / (1 - static_cast<long double>(rate)) : kUnbounded;
   const double scale = roundTo(type, static_cast<double>(exact));
   if (!std::isfinite(scale))
-    return arguments.setExact(0, Bound::anyOf(type));
+    return setByMode(arguments, hull(input, input), Bound::anyOf(type));
   Bound result = {std::min(input.low, 0.0) * scale, std::max(input.high, 0.0) * scale,
                   input.mayBeNan || std::isinf(input.magnitude()),
                   input.error * scale + (input.magnitude() + input.error) *
@@ -47,9 +57,7 @@ static void deriveDropout(DropoutOp op, RangeArguments &arguments) {
                   nullptr};
   result.widen();
   // In inference the input stays as it is.
-  result = rounded(result, type);
-  Bound both = hull(result, input);
-  arguments.setExact(0, both);
+  setByMode(arguments, hull(input, input), hull(rounded(result, type), input));
 }
 
 /// sqrt(-2 ln u) is at most 5.89 for u of 2^-25 and more.
@@ -68,10 +76,6 @@ static void deriveUniformNoise(UniformNoiseOp op, RangeArguments &arguments) {
   Bound result = Bound::of(std::min(low, high) - slack, std::max(low, high) + slack, slack);
   result.widen();
   arguments.setRounded(0, result);
-}
-
-static bool isSame(const Bound &a, const Bound &b) {
-  return a.low == b.low && a.high == b.high && a.mayBeNan == b.mayBeNan && a.error == b.error;
 }
 
 /// Step by step, until nothing changes any more.

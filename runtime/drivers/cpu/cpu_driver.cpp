@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
 
 namespace mpc::rt {
 namespace {
@@ -150,8 +151,30 @@ public:
   }
 
   KernelSelection &kernels() noexcept override { return cpuKernels; }
-  void variablesChanged() noexcept override { cpuKernels.forgetWeights(); }
-  uint64_t libraryBytes() const noexcept override { return cpuKernels.bytes(); }
+  // What an entry computes of its weights alone is computed again where these have changed.
+  mpc_rt_status_t prepare(const mpc_rt_call_t &call, mpc_rt_prepare_fn fill, uint64_t bytes,
+                          void *&memory) override {
+    Prepared &own = prepared[fill];
+    reserve(own.memory, bytes);
+    memory = own.memory.data();
+    if (own.version == version)
+      return MPC_RT_OK;
+    const auto status = static_cast<mpc_rt_status_t>(fill(&call, memory));
+    if (status == MPC_RT_OK && !reserves)
+      own.version = version;
+    return status;
+  }
+
+  void variablesChanged() noexcept override {
+    ++version;
+    cpuKernels.forgetWeights();
+  }
+  uint64_t libraryBytes() const noexcept override {
+    uint64_t bytes = cpuKernels.bytes();
+    for (const auto &[fill, own] : prepared)
+      bytes += own.memory.size();
+    return bytes;
+  }
 
 protected:
   mpc_rt_status_t multiply(const mpc_rt_contract_t &descriptor, const Contraction &shape,
@@ -164,9 +187,16 @@ protected:
   }
 
 private:
+  struct Prepared {
+    Buffer memory;
+    uint64_t version = 0; // of the variables that it was filled for
+  };
+
   ThreadTeam team;
   CpuKernels cpuKernels;
-  bool reserves = false;   // instead of computing
+  std::map<mpc_rt_prepare_fn, Prepared> prepared; // each entry that prepares has a function
+  uint64_t version = 1;                           // of the variables
+  bool reserves = false;                          // instead of computing
   bool splitsRows = false; // a loop runs whose threads have rows of their own
   WeightUse weightUse = WeightUse::updated;
 };

@@ -52,6 +52,10 @@ Bound rounded(Bound exact, mlir::Type elementType);
 /// Half the distance of neighbours at this magnitude: what rounding changes at most.
 double halfUnit(mlir::Type elementType, double magnitude);
 
+/// A number of 32 binary digits that is no smaller, even if `error` was computed in double: a
+/// certificate has no other errors, and an edited one hardly any of these.
+double roundError(double error);
+
 /// How much functions beyond + - * / and sqrt may be off, relative to their value, where they are
 /// computed in the type that holds sums of `elementType` (docs/decisions/0083-proved-ranges.md).
 double functionSlack(mlir::Type elementType);

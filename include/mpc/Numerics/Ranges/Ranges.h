@@ -40,16 +40,21 @@ public:
 
   mlir::func::FuncOp getFunction() const { return function; }
   const RangeFacts &getFacts() const { return facts; }
+  /// Of the facts those without which bounds could be others: ranges of inputs that nothing else
+  /// bounds, weights that some argument has, training where it widens a bound.
+  const RangeFacts &getUsedFacts() const { return used; }
+  /// An op has other bounds in training.
+  void noteTraining() { used.training = true; }
   const Bound &at(mlir::Value value) const;
   /// Bounds `block` for arguments of these bounds. Of a block that is bounded more than once (a
   /// step of a scan) each value keeps the hull. Returns the bounds of what its terminator yields.
   llvm::SmallVector<Bound> run(mlir::Block &block, llvm::ArrayRef<Bound> arguments);
 
 private:
-  Bound boundArgument(mlir::BlockArgument argument) const;
+  Bound boundArgument(mlir::BlockArgument argument);
 
   mlir::func::FuncOp function;
-  RangeFacts facts;
+  RangeFacts facts, used;
   llvm::DenseMap<mlir::Value, Bound> bounds;
 };
 

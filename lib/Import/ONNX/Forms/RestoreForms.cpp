@@ -57,7 +57,8 @@ std::vector<RestoredForm> restoreForms(Graph &graph,
     index.replace(last, std::move(form.made), form.parts);
   };
   // Nodes that are quantized again go first: their products are among the others.
-  for (auto find : {findLayerNormalization, findRMSNormalization, findGelu, findSwish})
+  for (auto find :
+       {findLayerNormalization, findRMSNormalization, findGelu, findSwish, findAttention})
     forNodes(index, [&](const Node &node) { take(node, find(index, node)); });
   for (auto find : {findQuantized, findDequantizedProduct})
     forNodes(index, [&](const Node &node) { take(node, find(index, node)); });

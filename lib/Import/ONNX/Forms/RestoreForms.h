@@ -8,6 +8,9 @@
 
 namespace mpc::onnx {
 
+/// The domain of operations that no file has.
+inline constexpr llvm::StringLiteral kFormDomain = "mpc.form";
+
 /// A node that stands for several: what it is, and of what it is made.
 struct RestoredForm {
   std::string path, text;
@@ -26,6 +29,7 @@ struct FoundForm {
 // Each looks at the node whose value the form has.
 FoundForm findLayerNormalization(const GraphIndex &index, const Node &last);
 FoundForm findRMSNormalization(const GraphIndex &index, const Node &last);
+FoundForm findAttention(const GraphIndex &index, const Node &last);
 FoundForm findGelu(const GraphIndex &index, const Node &last);
 FoundForm findSwish(const GraphIndex &index, const Node &last);
 /// Products and convolutions of dequantized tensors that are quantized again, and products that are

@@ -209,19 +209,28 @@ void dropout(B &b) {
     auto isTraining = b.getIntegers(2, "training_mode");
     if (!isTraining || isTraining->size() != 1)
       return;
-    if (isTraining->front() && rate > 0 && b.isWanted(1))
-      return (void)b.error("the mask of a dropout in training is not supported as an output");
   }
   if (!(rate >= 0 && rate < 1))
     return (void)b.error("the ratio must be in [0, 1)");
-  if (b.isWanted(1)) {
-    Value yes = b.makeScalar(b.builder.getI1Type(), 1);
-    b.setResult(1, b.make<BroadcastLikeOp>(yes, x), DataType::Bool);
+  Value mask;
+  if (b.isWanted(1))
+    mask = b.make<BroadcastLikeOp>(b.makeScalar(b.builder.getI1Type(), 1), x);
+  if (rate > 0 && !b.getLiteral(0)) {
+    const int64_t stream = b.takeRandomStream();
+    const auto drop = [&](Value kept) {
+      return b.make<DropoutOp>(kept.getType(), kept, b.getRandomState(),
+                               b.builder.getF64FloatAttr(rate), b.builder.getI64IntegerAttr(stream),
+                               mlir::DenseI64ArrayAttr());
+    };
+    if (mask) {
+      // Of one stream both drop the same elements.
+      Value ones = b.make<BroadcastLikeOp>(b.makeConstant(1.0), x);
+      mask = b.makeCompare(ComparePredicate::NE, drop(ones), b.makeConstant(0.0));
+    }
+    x = drop(x);
   }
-  if (rate > 0 && !b.getLiteral(0))
-    x = b.make<DropoutOp>(x.getType(), x, b.getRandomState(), b.builder.getF64FloatAttr(rate),
-                          b.builder.getI64IntegerAttr(b.takeRandomStream()),
-                          mlir::DenseI64ArrayAttr());
+  if (mask)
+    b.setResult(1, mask, DataType::Bool);
   b.setResult(0, x);
 }
 

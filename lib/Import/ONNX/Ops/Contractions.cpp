@@ -132,7 +132,46 @@ void einsum(B &b) {
   b.setResult(0, b.makeEinsum(equation, operands));
 }
 
+/// The minor of the last columns.size() rows and these columns, by expansion along its first row.
+Value determinant(B &b, llvm::ArrayRef<llvm::SmallVector<Value>> elements,
+                  llvm::ArrayRef<size_t> columns) {
+  const auto &row = elements[elements.size() - columns.size()];
+  if (columns.size() == 1)
+    return row[columns.front()];
+  Value sum;
+  for (const auto &[i, column] : llvm::enumerate(columns)) {
+    llvm::SmallVector<size_t> rest(columns);
+    rest.erase(rest.begin() + ptrdiff_t(i));
+    Value term = b.make<MultiplyOp>(row[column], determinant(b, elements, rest));
+    sum = !sum ? term : i % 2 ? b.make<SubtractOp>(sum, term) : b.make<AddOp>(sum, term);
+  }
+  return sum;
+}
+
+void det(B &b) {
+  constexpr int64_t most = 4; // of which the expansion has 40 products
+  Value x = b.get(0);
+  if (!x)
+    return;
+  const int64_t rank = b.rankOf(x), extent = rank < 2 ? 0 : b.shapeOf(x).back();
+  if (!b.isFloat(x) || extent < 1 || extent > most || b.shapeOf(x)[size_t(rank) - 2] != extent)
+    return (void)b.error("takes square matrices of at most " + llvm::Twine(most) +
+                         " rows; the shape is " + printShape(b.shapeOf(x)));
+  Value wide = b.makeCastLike(x, x, /*wide=*/true);
+  llvm::SmallVector<llvm::SmallVector<Value>> elements;
+  for (int64_t i = 0; i < extent; ++i) {
+    Value row = b.make<SliceOp>(wide, rank - 2, i, int64_t(1));
+    auto &own = elements.emplace_back();
+    for (int64_t j = 0; j < extent; ++j)
+      own.push_back(
+          b.makeReshape(b.make<SliceOp>(row, rank - 1, j, int64_t(1)), b.shapeOf(x).drop_back(2)));
+  }
+  const auto columns = llvm::to_vector(llvm::seq<size_t>(0, size_t(extent)));
+  b.setResult(0, b.makeCastLike(determinant(b, elements, columns), x), b.getType(0));
+}
+
 constexpr OpEntry kTable[] = {
+    {"Det", 11, det},
     {"Einsum", 12, einsum},
     {"Gemm", 1, gemm},
     {"MatMul", 1, matMul},

@@ -40,19 +40,53 @@ bool ifElse(GraphImporter &importer, const Node &node, Scope &scope, llvm::Strin
     return refuse(importer, node, path, "needs a condition and two branches");
   const auto isKnown = findNumber(importer, *condition);
   Values results[2];
-  for (unsigned i = 0; i < 2; ++i) {
-    if (isKnown && (*isKnown != 0) != (i == 0))
-      continue;
+  const auto importBranch = [&](unsigned i) {
     Scope inner(&scope);
     if (!importer.importSubgraph(*branches[i], inner, path, results[i]))
       return false;
-    if (results[i].size() != node.outputs.size())
-      return refuse(importer, node, path, "has a branch with another number of results");
+    return results[i].size() == node.outputs.size() ||
+           refuse(importer, node, path, "has a branch with another number of results");
+  };
+  std::optional<unsigned> only; // the branch that is taken, whatever the condition
+  bool isGuarded = false;       // by it
+  if (isKnown) {
+    only = *isKnown ? 0 : 1;
+    if (!importBranch(*only))
+      return false;
+  } else {
+    // A branch for inputs of other shapes is none for these.
+    std::optional<std::string> problems[2];
+    for (unsigned i = 0; i < 2; ++i)
+      problems[i] = importer.attempt([&] { return importBranch(i); });
+    if (problems[0] && problems[1]) {
+      results[0].clear();
+      return importBranch(0); // for its errors
+    }
+    for (unsigned i = 0; i < 2; ++i)
+      if (problems[i]) {
+        only = 1 - i;
+        isGuarded = true;
+        importer.warn(path, "where '" + node.inputs[0] + "' is " + (i == 0 ? "true" : "false") +
+                                ", the results are NaN: that branch does not fit the shapes of the "
+                                "inputs (" +
+                                llvm::StringRef(*problems[i]).split('\n').first + ")");
+      }
   }
   Pieces pieces(importer, path, node.op);
   for (unsigned i = 0; i < node.outputs.size(); ++i) {
-    if (isKnown) {
-      importer.setOutput(node, i, scope, results[*isKnown ? 0 : 1][i]);
+    if (only) {
+      NodeValue result = results[*only][i];
+      if (isGuarded) {
+        if (result.elements || !isFloating(result.type))
+          return refuse(importer, node, path,
+                        "has a branch that does not fit the shapes of the inputs, and results that "
+                        "are not floating");
+        auto guarded = pieces.require(*condition, *only == 0, result);
+        if (!guarded)
+          return false;
+        result = std::move(*guarded);
+      }
+      importer.setOutput(node, i, scope, std::move(result));
       continue;
     }
     if (results[0][i].elements || results[1][i].elements)

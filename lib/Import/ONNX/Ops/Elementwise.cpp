@@ -237,6 +237,11 @@ void cast(B &b) {
   if (!x)
     return;
   const auto to = DataType(b.attributes.getInteger("to", 0));
+  if (const Literal *known = b.isVariable(0) ? nullptr : b.getLiteral(0);
+      known && known->hasBatch && to != DataType::Int32 && to != DataType::Int64)
+    return (void)b.error("to " + spell(to) +
+                         " of what depends on the open batch is not supported; say the batch: "
+                         "--batch=N");
   b.setResult(0, convert(b, x, b.getType(0), to, b.attributes.getFlag("saturate", true)), to);
 }
 
@@ -249,6 +254,37 @@ void castLike(B &b) {
   b.setResult(0, convert(b, x, b.getType(0), to, b.attributes.getFlag("saturate", true)), to);
 }
 
+/// The same bits as another type: of integers of one width, among which truth values are bytes.
+void bitCast(B &b) {
+  Value x = b.get(0);
+  if (!x)
+    return;
+  const DataType from = b.getType(0), to = DataType(b.attributes.getInteger("to", 0));
+  const auto bitsOf = [](DataType type) -> unsigned {
+    switch (type) {
+    case DataType::Bool:
+    case DataType::Int8:
+    case DataType::UInt8:
+      return 8;
+    case DataType::Int16:
+    case DataType::UInt16:
+      return 16;
+    case DataType::Int32:
+    case DataType::UInt32:
+      return 32;
+    case DataType::Int64:
+    case DataType::UInt64:
+      return 64;
+    default:
+      return 0;
+    }
+  };
+  if (from != to && (bitsOf(from) == 0 || bitsOf(from) != bitsOf(to) || to == DataType::Bool))
+    return (void)b.error("from " + spell(from) + " to " + spell(to) +
+                         " is not supported; expected integers of one width");
+  b.setResult(0, from == to ? x : castTo(b, x, nominalType(b.builder, to)), to);
+}
+
 constexpr OpEntry kTable[] = {
     {"Abs", 1, absolute},
     {"Acos", 7, function<applyArcCosine>},
@@ -258,7 +294,8 @@ constexpr OpEntry kTable[] = {
     {"Asinh", 9, function<applyInverseHyperbolicSine>},
     {"Atan", 7, function<applyArcTangent>},
     {"Atanh", 9, function<applyInverseHyperbolicTangent>},
-    {"Cast", 6, cast},
+    {"BitCast", 26, bitCast},
+    {"Cast", 6, cast, nullptr, true},
     {"CastLike", 15, castLike},
     {"Ceil", 1, function<applyCeil>},
     {"Clip", 1, clip},

@@ -192,8 +192,15 @@ void transpose(B &b) {
 
 void concatenate(B &b) {
   llvm::SmallVector<Value> parts;
+  // Tensors without elements add nothing, unless all are.
+  const auto isEmpty = [&](unsigned i) { return llvm::is_contained(b.getShape(i), 0); };
+  bool isNothing = true;
   for (unsigned i = 0; i < b.getInputCount(); ++i)
-    if (Value part = b.get(i))
+    isNothing &= isEmpty(i);
+  for (unsigned i = 0; i < b.getInputCount(); ++i)
+    if (!isNothing && isEmpty(i))
+      continue;
+    else if (Value part = b.get(i))
       parts.push_back(part);
     else
       return;

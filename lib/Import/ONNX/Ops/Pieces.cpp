@@ -5,6 +5,8 @@
 #include "lib/Import/Common/Shape.h"
 #include "lib/Import/ONNX/NodeBuilder.h"
 
+#include <limits>
+
 namespace mpc::onnx {
 
 using mlir::Value;
@@ -70,6 +72,19 @@ static void emitSelect(B &b) {
               b.getType(1));
 }
 
+static void emitRequire(B &b) {
+  Value condition = b.get(0), value = b.get(1);
+  if (!condition || !value)
+    return;
+  if (!b.isFloat(value))
+    return (void)b.error("an integer has no NaN");
+  b.setComputeType(b.getType(1));
+  Value nan = b.makeConstant(std::numeric_limits<double>::quiet_NaN());
+  Value isTrue = b.makeReshape(b.makeBool(condition), {});
+  const bool wanted = b.attributes.getFlag("wanted");
+  b.setResult(0, b.makeSelect(isTrue, wanted ? value : nan, wanted ? nan : value), b.getType(1));
+}
+
 std::optional<NodeValue>
 Pieces::emit(const OpEntry &entry, llvm::ArrayRef<NodeValue> inputs,
              llvm::ArrayRef<std::pair<llvm::StringRef, int64_t>> attributes) {
@@ -107,6 +122,12 @@ std::optional<NodeValue> Pieces::select(const NodeValue &condition, const NodeVa
                                         const NodeValue &onFalse) {
   static constexpr OpEntry entry{"select", 1, emitSelect};
   return emit(entry, {condition, onTrue, onFalse}, {});
+}
+
+std::optional<NodeValue> Pieces::require(const NodeValue &condition, bool wanted,
+                                         const NodeValue &value) {
+  static constexpr OpEntry entry{"require", 1, emitRequire};
+  return emit(entry, {condition, value}, {{"wanted", wanted}});
 }
 
 static NodeValue wrap(Literal literal) {

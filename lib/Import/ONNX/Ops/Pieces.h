@@ -24,6 +24,9 @@ public:
   std::optional<NodeValue> select(const NodeValue &condition, const NodeValue &onTrue,
                                   const NodeValue &onFalse);
 
+  /// A floating value where the condition is `wanted`, else NaN.
+  std::optional<NodeValue> require(const NodeValue &condition, bool wanted, const NodeValue &value);
+
   /// A known number of int64, or truth value.
   NodeValue makeInteger(int64_t value) const;
   NodeValue makeTruth(bool value) const;

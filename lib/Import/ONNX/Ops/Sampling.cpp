@@ -3,6 +3,7 @@
 #include "lib/Import/Common/Shape.h"
 #include "lib/Import/ONNX/NodeBuilder.h"
 #include "lib/Import/ONNX/OpTable.h"
+#include "lib/Import/ONNX/Ops/Sampler.h"
 #include "lib/Import/ONNX/Ops/Windows.h"
 
 namespace mpc::onnx {
@@ -11,140 +12,11 @@ namespace {
 using mlir::Value;
 using B = NodeBuilder;
 using Extents = llvm::SmallVector<int64_t>;
-using Values = llvm::SmallVector<Value>;
-
-enum class Border { Zeros, Nearest, Reflected };
+using Values = Sampler::Values;
+using Border = Sampler::Border;
 
 Value scale(B &b, Value x, double factor) { return b.make<MultiplyOp>(x, b.makeConstant(factor)); }
 Value shift(B &b, Value x, double term) { return b.make<AddOp>(x, b.makeConstant(term)); }
-Value clamp(B &b, Value x, double least, double most) {
-  return b.make<MinimumOp>(b.make<MaximumOp>(x, b.makeConstant(least)), b.makeConstant(most));
-}
-
-/// Images [batch, spatial…, channels], read at places [batch, count], a tensor for each dimension
-/// in elements, in float32.
-class Sampler {
-public:
-  Sampler(B &b, Value image, Border border, bool alignsCorners)
-      : b(b), border(border), alignsCorners(alignsCorners),
-        extents(b.shapeOf(image).drop_front().drop_back()) {
-    int64_t count = 1;
-    for (int64_t extent : extents)
-      count *= extent;
-    table = b.makeReshape(image, {b.shapeOf(image).front(), count, b.shapeOf(image).back()});
-  }
-
-  size_t rank() const { return extents.size(); }
-
-  /// -1 to 1 over the image as elements: its corners are the middles of elements, or their edges.
-  Value fromUnit(Value x, size_t d) const {
-    const auto extent = double(extents[d]);
-    return alignsCorners ? scale(b, shift(b, x, 1.0), (extent - 1) / 2)
-                         : scale(b, shift(b, scale(b, shift(b, x, 1.0), extent), -1.0), 0.5);
-  }
-
-  /// A place outside moved inside, as the border says.
-  Value bring(Value x, size_t d) const {
-    const int64_t extent = extents[d];
-    if (border == Border::Nearest)
-      return clamp(b, x, 0, double(extent - 1));
-    if (border == Border::Zeros)
-      return x;
-    const double least = alignsCorners ? 0.0 : -0.5,
-                 range = alignsCorners ? double(extent - 1) : double(extent);
-    if (range == 0)
-      return scale(b, x, 0.0);
-    // A wave of triangles with the period of twice the range.
-    Value turn = shift(b, x, -least);
-    Value whole = b.make<FloorOp>(scale(b, turn, 1 / (2 * range)));
-    turn = b.make<SubtractOp>(turn, scale(b, whole, 2 * range));
-    Value back = b.make<SubtractOp>(b.makeConstant(2 * range), turn);
-    return shift(b, b.make<MinimumOp>(turn, back), least);
-  }
-
-  /// [batch, count, channels]: the elements at whole places.
-  Value at(const Values &places) const {
-    const mlir::Type i32 = b.builder.getI32Type();
-    Value flat, inside;
-    for (size_t d = 0; d < rank(); ++d) {
-      const auto most = double(extents[d] - 1);
-      Value place = bring(places[d], d);
-      if (border == Border::Zeros) {
-        Value isInside =
-            b.make<LogicalAndOp>(b.makeCompare(ComparePredicate::GE, place, b.makeConstant(0.0)),
-                                 b.makeCompare(ComparePredicate::LE, place, b.makeConstant(most)));
-        inside = inside ? b.make<LogicalAndOp>(inside, isInside) : isInside;
-      }
-      place = clamp(b, place, 0, most);
-      Value index = b.make<CastOp>(mlir::RankedTensorType::get(b.shapeOf(place), i32), place);
-      flat = flat ? b.make<AddOp>(b.make<MultiplyOp>(flat, b.makeInteger(i32, extents[d])), index)
-                  : index;
-    }
-    Value elements = b.make<GatherOp>(table, flat, int64_t(1), int64_t(1));
-    return inside ? b.makeSelect(column(inside), elements, b.makeConstant(0.0)) : elements;
-  }
-
-  /// The sum of elements at all combinations of taps, each with the product of its weights.
-  Value combine(llvm::ArrayRef<Values> places, llvm::ArrayRef<Values> weights) const {
-    Value sum;
-    llvm::SmallVector<size_t> tap(rank(), 0);
-    for (bool isDone = false; !isDone;) {
-      Values chosen;
-      Value weight;
-      for (size_t d = 0; d < rank(); ++d) {
-        chosen.push_back(places[d][tap[d]]);
-        Value own = weights[d][tap[d]];
-        weight = weight ? b.make<MultiplyOp>(weight, own) : own;
-      }
-      Value term = b.make<MultiplyOp>(at(chosen), column(weight));
-      sum = sum ? b.make<AddOp>(sum, term) : term;
-      isDone = true;
-      for (size_t d = rank(); isDone && d-- > 0;) {
-        isDone = ++tap[d] == places[d].size();
-        if (isDone)
-          tap[d] = 0;
-      }
-    }
-    return sum;
-  }
-
-private:
-  /// For all channels.
-  Value column(Value x) const {
-    Extents shape(b.shapeOf(x));
-    shape.push_back(1);
-    return b.makeReshape(x, shape);
-  }
-
-  B &b;
-  const Border border;
-  const bool alignsCorners;
-  const Extents extents;
-  Value table; ///< [batch, elements, channels]
-};
-
-/// Between two elements each counts by how near it is.
-std::pair<Values, Values> linearTaps(B &b, Value x) {
-  Value low = b.make<FloorOp>(x), share = b.make<SubtractOp>(x, low);
-  return {{low, shift(b, low, 1.0)}, {b.make<SubtractOp>(b.makeConstant(1.0), share), share}};
-}
-
-/// Keys's cubic convolution with a = -0.75.
-std::pair<Values, Values> cubicTaps(B &b, Value x) {
-  constexpr double a = -0.75;
-  Value low = b.make<FloorOp>(x), share = b.make<SubtractOp>(x, low);
-  const auto polynomial = [&](Value t, std::initializer_list<double> factors) {
-    Value y;
-    for (double factor : factors)
-      y = y ? shift(b, b.make<MultiplyOp>(y, t), factor) : b.makeConstant(factor);
-    return y;
-  };
-  const auto near = [&](Value t) { return polynomial(t, {a + 2, -(a + 3), 0, 1}); };
-  const auto far = [&](Value t) { return polynomial(t, {a, -5 * a, 8 * a, -4 * a}); };
-  Value rest = b.make<SubtractOp>(b.makeConstant(1.0), share);
-  return {{shift(b, low, -1.0), low, shift(b, low, 1.0), shift(b, low, 2.0)},
-          {far(shift(b, share, 1.0)), near(share), near(rest), far(shift(b, rest, 1.0))}};
-}
 
 std::optional<Border> readBorder(B &b) {
   const llvm::StringRef name = b.attributes.getText("padding_mode", "zeros");
@@ -209,6 +81,7 @@ void gridSample(B &b) {
 }
 
 /// Means of samples in a grid over each region [x1, y1, x2, y2] of the image that an index names.
+/// The largest is that of all taps with their weights, as onnxruntime has it.
 void roiAlign(B &b) {
   Value x = b.get(0), regions = b.get(1), images = b.get(2);
   if (!x || !regions || !images)
@@ -225,10 +98,11 @@ void roiAlign(B &b) {
     return (void)b.error("the coordinate_transformation_mode '" + pixels +
                          "' is not supported; expected half_pixel or output_half_pixel");
   const auto isSmall = [](int64_t number) { return number >= 1 && number <= (1 << 15); };
-  if (mode != "avg" || samples < 1)
+  const bool isLargest = mode == "max";
+  if ((!isLargest && mode != "avg") || samples < 1)
     return (void)b.error("with the mode '" + mode + "' and the sampling_ratio " +
                          llvm::Twine(samples) +
-                         " is not supported; expected means of a known number of samples");
+                         " is not supported; expected avg or max of a known number of samples");
   if (!b.isFloat(x) || b.getType(0) == DataType::Double || b.rankOf(x) != 4 ||
       b.rankOf(regions) != 2 || b.shapeOf(regions)[1] != 4 || b.rankOf(images) != 1 ||
       !isSmall(rows) || !isSmall(columns) || !isSmall(samples) ||
@@ -268,12 +142,12 @@ void roiAlign(B &b) {
     taps.push_back(own);
     weights.push_back(shares);
   }
-  Value y = sampler.combine(taps, weights);
+  Value y = sampler.combine(taps, weights, isLargest);
   Extents column(b.shapeOf(inside));
   column.push_back(1);
   y = b.makeSelect(b.makeReshape(inside, column), y, b.makeConstant(0.0));
   y = b.makeReshape(y, {count, rows, samples, columns, samples, b.shapeOf(x)[1]});
-  y = b.makeReduce(ReduceKind::Mean, y, {2, 4}, /*keepDims=*/false);
+  y = b.makeReduce(isLargest ? ReduceKind::Max : ReduceKind::Mean, y, {2, 4}, /*keepDims=*/false);
   b.setResult(0, b.makeCastLike(fromChannelsLast(b, y), x), b.getType(0));
 }
 
