@@ -115,7 +115,8 @@ static void addTensors(OpPassManager &manager, const PipelineOptions &options) {
     convert.inputCasts = true;
   }
   manager.addPass(createConvertMpcToLinalg(convert));
-  cleanUp(manager);
+  // Equal ops become one where kernels are merged.
+  simplify(manager);
   manager.addPass(createFuseLinalg());
   // After the kernels are whole: what one keeps for another is known then, and no later CSE finds
   // both computing the same. GPUs have far more arithmetic for a byte.

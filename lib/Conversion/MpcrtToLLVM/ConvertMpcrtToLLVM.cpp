@@ -170,7 +170,7 @@ private:
   }
 
   /// Loops become blocks, and ops without an instruction several that have one. Most functions of
-  /// the host have neither.
+  /// the host have no loop.
   static LogicalResult flatten(Operation *op, const FrozenRewritePatternSet &toBlocks,
                                const FrozenRewritePatternSet &toSimple) {
     bool hasLoops = false;
@@ -182,12 +182,11 @@ private:
     flat.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
     if (hasLoops && failed(applyPartialConversion(op, flat, toBlocks)))
       return failure();
-    SmallVector<Operation *> expanded;
-    op->walk([&](Operation *inner) {
-      if (toSimple.getOpSpecificNativePatterns().contains(inner->getName()))
-        expanded.push_back(inner);
-    });
-    return applyOpPatternsGreedily(expanded, toSimple, GreedyRewriteConfig().enableFolding(false));
+    // LLVM simplifies regions itself.
+    return applyPatternsGreedily(
+        op, toSimple,
+        GreedyRewriteConfig().enableFolding(false).setRegionSimplificationLevel(
+            GreedySimplifyRegionLevel::Disabled));
   }
 
   static LogicalResult finish(ArrayRef<Operation *> ops, const FrozenRewritePatternSet &toLLVM) {

@@ -176,7 +176,8 @@ std::vector<Finding> mpc::tryEach(size_t count, unsigned seconds,
     int status = 0;
     if (child < 0 || ::waitpid(child, &status, 0) < 0)
       return {{0, "no process"}};
-    llvm::outs() << "tried " << progress.next << " of " << count << "\n";
+    llvm::outs() << "tried " << progress.next << " of " << count << ", findings so far "
+                 << findings.size() << "\n";
     llvm::outs().flush();
     if ((WIFEXITED(status) && WEXITSTATUS(status) == 0) || progress.isReading)
       continue;
