@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Mapping, Optional, Sequence
 
 import numpy as np
 
-from .arrays import bits, numpy_dtype
+from .arrays import bfloat16, bits, numpy_dtype
 from .batch import Batch
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ class Plain:
     def __init__(self, entry: "Entry", inputs: int, targets: Sequence[Mapping[str, Any]], has_targets: bool) -> None:
         count = 1 + len(targets)
         self._entry = entry
-        self._taken = [(numpy_dtype(tensor["dtype"]), tuple(tensor["shape"][1:])) for tensor in entry.inputs[:count]]
+        self._taken = [(dtype, dtype == bfloat16, tuple(tensor["shape"][1:])) for tensor in entry.inputs[:count] for dtype in [numpy_dtype(tensor["dtype"])]]
         self._weights = [(numpy_dtype(tensor["dtype"]), tuple(tensor["shape"][1:])) for tensor in entry.inputs[count:]]
         is_simple = inputs == 1 and len(targets) <= 1 and entry.fixed_batch is None
         self._lengths: tuple[int, ...] = () if not is_simple else (count,) if has_targets else (1, 2, 3)  # of tuples that are taken
@@ -36,7 +36,7 @@ class Plain:
             return None
         rows = 0
         inputs: list[Any] = []
-        for array, (dtype, shape) in zip(parts, self._taken):
+        for array, (dtype, is_bfloat16, shape) in zip(parts, self._taken):
             if type(array) is not np.ndarray:
                 return None
             extents = array.shape
@@ -46,7 +46,9 @@ class Plain:
                 if inputs:
                     return None
                 rows = extents[0]
-            inputs.append(bits(array.copy() if copy else array))
+            if copy:
+                array = array.copy()
+            inputs.append(bits(array) if is_bfloat16 else array)
         if rows == 0:
             return None
         if self._weights:
