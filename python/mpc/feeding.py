@@ -121,12 +121,8 @@ def parts_of(item: Any) -> tuple[Any, Any, Any]:
 
 def batch_reader(model: "Model", entry: "Entry", class_weights: Optional[ClassWeights] = None, *, has_targets: bool = True) -> Callable[[Any, bool], Batch]:
     """Makes a batch of what a stream gives, copied where it is told to. Predictions leave out targets and weights."""
-    plain = Plain(entry, len(model.input_names), targets_of(model, entry), has_targets) if class_weights is None else None
 
     def read(item: Any, copy: bool) -> Batch:
-        batch = plain.batch_of(item, copy) if plain is not None else None
-        if batch is not None:
-            return batch
         x, y, sample_weight = parts_of(item)
         if not has_targets:
             y = sample_weight = None
@@ -134,4 +130,4 @@ def batch_reader(model: "Model", entry: "Entry", class_weights: Optional[ClassWe
             sample_weight = class_weights.weigh(y, sample_weight)
         return whole_batch(model, entry, x, y, sample_weight, copy=copy)
 
-    return read
+    return read if class_weights is not None else Plain(entry, len(model.input_names), targets_of(model, entry), has_targets, read).read

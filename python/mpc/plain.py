@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Mapping, Optional, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Mapping, Sequence
 
 import numpy as np
 
-from .arrays import bits, numpy_dtype
+from .arrays import bfloat16, bits, numpy_dtype
 from .batch import Batch
 
 if TYPE_CHECKING:
@@ -17,38 +17,40 @@ MOST_SIZES = 4  # of batches, whose weights are kept
 
 
 class Plain:
-    """For an entry of one input and at most one target: NumPy arrays of its dtypes and shapes. Whatever else is given, the other way
-    (`feeding.columns_of`) converts or refuses. Without `has_targets`, targets and weights are left out."""
+    """For an entry of one input and at most one target: NumPy arrays of its dtypes and shapes. Whatever else is given, `otherwise`
+    converts or refuses. Without `has_targets`, targets and weights are left out."""
 
-    def __init__(self, entry: "Entry", inputs: int, targets: Sequence[Mapping[str, Any]], has_targets: bool) -> None:
+    def __init__(self, entry: "Entry", inputs: int, targets: Sequence[Mapping[str, Any]], has_targets: bool, otherwise: Callable[[Any, bool], Batch]) -> None:
         count = 1 + len(targets)
-        self._entry = entry
-        self._taken = [(numpy_dtype(tensor["dtype"]), tuple(tensor["shape"][1:])) for tensor in entry.inputs[:count]]
+        self._entry, self._otherwise = entry, otherwise
+        self._taken = [(dtype, dtype == bfloat16, tuple(tensor["shape"][1:])) for tensor in entry.inputs[:count] for dtype in [numpy_dtype(tensor["dtype"])]]
         self._weights = [(numpy_dtype(tensor["dtype"]), tuple(tensor["shape"][1:])) for tensor in entry.inputs[count:]]
         is_simple = inputs == 1 and len(targets) <= 1 and entry.fixed_batch is None
         self._lengths: tuple[int, ...] = () if not is_simple else (count,) if has_targets else (1, 2, 3)  # of tuples that are taken
         self._ones: dict[int, list[np.ndarray]] = {}
 
-    def batch_of(self, item: Any, copy: bool) -> Optional[Batch]:
-        """The arrays that the entry is run with; none where the batch is of another form."""
+    def read(self, item: Any, copy: bool) -> Batch:
+        """The arrays that the entry is run with."""
         parts = item if type(item) is tuple else (item,)
         if len(parts) not in self._lengths:
-            return None
+            return self._otherwise(item, copy)
         rows = 0
         inputs: list[Any] = []
-        for array, (dtype, shape) in zip(parts, self._taken):
+        for array, (dtype, is_bfloat16, shape) in zip(parts, self._taken):
             if type(array) is not np.ndarray:
-                return None
+                return self._otherwise(item, copy)
             extents = array.shape
             if array.dtype != dtype or extents[1:] != shape or not extents or not array.flags.c_contiguous:
-                return None
+                return self._otherwise(item, copy)
             if extents[0] != rows:
                 if inputs:
-                    return None
+                    return self._otherwise(item, copy)
                 rows = extents[0]
-            inputs.append(bits(array.copy() if copy else array))
+            if copy:
+                array = array.copy()
+            inputs.append(bits(array) if is_bfloat16 else array)
         if rows == 0:
-            return None
+            return self._otherwise(item, copy)
         if self._weights:
             inputs += self._ones_of(rows)
         return Batch(inputs, rows, self._entry)
