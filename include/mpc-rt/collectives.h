@@ -102,7 +102,9 @@ MPC_RT_API void mpc_rt_part_rows(int64_t rows, uint32_t part, uint32_t parts, in
 /* From now on it is recorded when this rank sends and when it waits. */
 MPC_RT_API void mpc_rt_communicator_record(mpc_rt_communicator_t *communicator);
 /* What was recorded, a line for each event: "message" (a reduction under way) or "wait" (for one),
- * begin and end in nanoseconds of the system's clock, bytes. Valid until the next call. */
+ * begin and end in nanoseconds of the system's clock, bytes; or "rounding", with in the place of
+ * bytes the billionths by which numbers changed that went in bfloat16. Valid until the next call.
+ */
 MPC_RT_API const char *mpc_rt_communicator_events(mpc_rt_communicator_t *communicator);
 
 /* Ends every rank of the job with this exit status. Returns where there is one rank only. */

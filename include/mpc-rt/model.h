@@ -111,19 +111,26 @@ typedef struct mpc_rt_context_options_t {
    * system's. Copied; it has to work until the context and its tensors are released. Packed weights
    * and other memory of libraries stay the runtime's own. */
   const mpc_rt_allocator_t *allocator;
+  /* Whose ranks compute with the samples of all of them, as by mpc_rt_context_set_communicator; it
+   * has to work until the context is released. Null: one rank, without parts. */
+  struct mpc_rt_communicator_t *communicator;
+  /* Parts of a batch, as by mpc_rt_context_set_parts; 0: those of the model, where there is a
+   * communicator. */
+  uint32_t batch_parts;
+  uint32_t reserved2;
 } mpc_rt_context_options_t;
 
-/* The defaults: all threads, "cpu", best ISA, seed 0, the system's memory. (A program that was
- * compiled with a header without `allocator` calls the symbol of the plain name, which fills in the
- * fields before it only.) */
+/* The defaults: all threads, "cpu", best ISA, seed 0, the system's memory, one rank. (A program
+ * that was compiled with a header without `communicator` calls the symbol that ends in 2, one
+ * without `allocator` that of the plain name; they fill in the fields before these only.) */
 MPC_RT_API void mpc_rt_context_options_init(mpc_rt_context_options_t *options) __asm__(
-    "mpc_rt_context_options_init_2");
+    "mpc_rt_context_options_init_3");
 
 /* Allocates every variable and sets it from its initializer (large ones when they are first wanted,
  * which changes no value). `options` may be null (defaults).
  * UNAVAILABLE: the device; FAILED_PRECONDITION: the model has no kernels for this CPU or ISA;
  * RESOURCE_EXHAUSTED: memory; INVALID_ARGUMENT: an allocator without functions, or one that gave
- * memory of another alignment. */
+ * memory of another alignment; what the functions of `communicator` and `batch_parts` refuse. */
 MPC_RT_API mpc_rt_status_t mpc_rt_context_create(mpc_rt_model_t *model,
                                                  const mpc_rt_context_options_t *options,
                                                  mpc_rt_context_t **context);

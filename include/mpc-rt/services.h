@@ -317,7 +317,10 @@ enum {
   MPC_RT_ALL_REDUCE_ALWAYS = 8,
   /* Results of the entry and updates of variables are all that comes of the array: a part of a
    * batch whose results nobody reads does not need it. */
-  MPC_RT_ALL_REDUCE_FOR_RESULTS = 16
+  MPC_RT_ALL_REDUCE_FOR_RESULTS = 16,
+  /* A sum of float32 that goes between ranks in bfloat16: operands and sums are rounded to it at
+   * every node of the tree, and added in float32. All arrays of a bucket have it, or none. */
+  MPC_RT_ALL_REDUCE_IN_BFLOAT16 = 32
 };
 
 /* The reduction of an array over the ranks of a job, in place (mpc-rt/collectives.h); without ranks

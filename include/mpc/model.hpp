@@ -246,6 +246,12 @@ public:
     return values;
   }
 
+  /// All ranks call it, before they read or save variables of a model that was compiled with
+  /// --shard=optimizer: on ranks that keep them these are whole until the next update.
+  Status gatherVariables(bool keep = true) {
+    return detail::toStatus(mpc_rt_context_gather_variables(owned.get(), keep));
+  }
+
   /// Every variable from its initializer again.
   Status initialize(uint64_t seed) {
     return detail::toStatus(mpc_rt_context_initialize(owned.get(), seed));
@@ -420,16 +426,16 @@ inline Result<Context> Model::createContext(const ContextOptions &options) const
   raw.device = options.device.c_str();
   raw.seed = options.seed;
   raw.allocator = options.allocator;
+  raw.communicator = options.communicator;
+  raw.batch_parts = options.deterministicRanks;
   mpc_rt_context_t *handle = nullptr;
   if (mpc_rt_status_t status = mpc_rt_context_create(shared.get(), &raw, &handle))
     return detail::lastError(status);
   Context created(handle);
-  const uint32_t parts = options.deterministicRanks;
-  const mpc_rt_status_t joined =
-      parts ? mpc_rt_context_set_parts(handle, options.communicator, parts)
-            : mpc_rt_context_set_communicator(handle, options.communicator);
-  if (joined)
-    return detail::lastError(joined);
+  // One rank, too, computes in the parts that the model was compiled for.
+  if (!options.communicator && !options.deterministicRanks)
+    if (mpc_rt_status_t status = mpc_rt_context_set_communicator(handle, nullptr))
+      return detail::lastError(status);
   return Result<Context>(std::move(created));
 }
 

@@ -53,6 +53,7 @@ struct Bucket {
       return true;
     mpcrt::AllReduceOp last = reductions.back();
     return last.getKind() == op.getKind() && last.getBefore() == op.getBefore() &&
+           last.getInBfloat16() == op.getInBfloat16() &&
            getElementTypeOrSelf(last.getOut().getType()) ==
                getElementTypeOrSelf(op.getOut().getType()) &&
            bytes + size <= limit && op->isBeforeInBlock(firstTouch);
@@ -108,7 +109,8 @@ private:
     int64_t number = 0, bytes = 0;
     for (mpcrt::AllReduceOp op : all) {
       auto type = cast<MemRefType>(op.getOut().getType());
-      const int64_t size = type.getNumElements() * type.getElementTypeBitWidth() / 8;
+      const int64_t bits = op.getInBfloat16() ? 16 : type.getElementTypeBitWidth();
+      const int64_t size = type.getNumElements() * bits / 8;
       bytes += size;
       if (!bucket.takes(op, size, bucketBytes)) {
         bucket.close(number++);

@@ -22,7 +22,8 @@ static std::string lateOptions(const CompileOptions &options, llvm::StringRef na
   if (options.batchParts)
     text += " --deterministic-ranks=" + std::to_string(options.batchParts);
   if (options.pipeline.distributed)
-    text += " --distributed --bucket-bytes=" + std::to_string(options.pipeline.bucketBytes);
+    text += " --distributed --bucket-bytes=" + std::to_string(options.pipeline.bucketBytes) +
+            " --gradient-dtype=" + options.pipeline.gradientDtype;
   if (options.embedWeights)
     text += " --weights=embedded";
   return text + " --name=" + name.str();

@@ -69,7 +69,7 @@ static void addScaling(OpPassManager &manager, const PipelineOptions &options) {
   // After it, because what tests gradients must see those of all ranks; before fusion, while each
   // sum over the batch is an op of its own.
   if (options.distributed)
-    manager.addPass(createDistribute());
+    manager.addPass(createDistribute({options.gradientDtype}));
   manager.addPass(createVerifyScaling());
 }
 

@@ -42,9 +42,22 @@ public:
   using DistributeBase::DistributeBase;
 
   void runOnModule() override {
-    for (auto function : getOperation().getOps<func::FuncOp>())
-      if (function->hasAttr(MpcDialect::kEntryAttr) && failed(distribute(function)))
-        signalPassFailure();
+    if (gradientDtype != "float32" && gradientDtype != "bfloat16") {
+      getOperation().emitError() << "gradient-dtype is " << gradientDtype
+                                 << "; expected float32 or bfloat16";
+      return signalPassFailure();
+    }
+    SmallVector<std::pair<std::optional<EntryRole>, int64_t>> narrowed;
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      if (!function->hasAttr(MpcDialect::kEntryAttr))
+        continue;
+      if (failed(distribute(function)))
+        return signalPassFailure();
+      if (gradientDtype == "bfloat16")
+        narrowed.emplace_back(entryRoleOf(function), narrowGradients(function));
+    }
+    if (gradientDtype == "bfloat16" && failed(checkNarrowed(narrowed)))
+      signalPassFailure();
   }
 
 private:
@@ -103,6 +116,106 @@ private:
         if (llvm::any_of(op.getInputs(), comesOfSum))
           testOverRanks(op, op.getInputs(), /*others=*/{}, /*always=*/true);
       });
+  }
+
+  /// Sums that gradients alone come of go between ranks in 16 bits. Returns the bytes that they
+  /// have in float32.
+  static int64_t narrowGradients(func::FuncOp entry) {
+    int64_t sums = 0, bytes = 0;
+    entry.walk([&](AllReduceOp op) {
+      auto type = tensorTypeOf(op.getResult());
+      if (op.getKind() != ReduceKind::Sum || op.getBefore() || !type.getElementType().isF32() ||
+          !isGradient(op.getResult()))
+        return;
+      op.setInBfloat16(true);
+      ++sums;
+      bytes += type.getNumElements() * 4;
+    });
+    if (sums != 0)
+      remark::passed(entry.getLoc(), remark::RemarkOpts::name("gradient-dtype")
+                                         .category("mpc-distribute")
+                                         .function(entry.getName()))
+          << (llvm::Twine(sums) + " gradients of " + llvm::Twine(bytes) +
+              " bytes go between ranks in bfloat16: half of the bytes, and an error of at most "
+              "(log2(ranks) + 1) / 256 of the sum of the ranks' magnitudes")
+                 .str();
+    return bytes;
+  }
+
+  /// The training step and the stages of a custom loop compute the same.
+  LogicalResult checkNarrowed(ArrayRef<std::pair<std::optional<EntryRole>, int64_t>> bytes) {
+    std::optional<int64_t> first;
+    for (auto [role, narrowed] : bytes) {
+      if (role != EntryRole::TrainStep && role != EntryRole::TrainBackward)
+        continue;
+      if (first && *first != narrowed)
+        return getOperation().emitError()
+               << "--gradient-dtype=bfloat16: the training step would round other gradients than "
+                  "the stages of the custom loop; add --custom-loop=off";
+      first = narrowed;
+    }
+    if (first.value_or(0) == 0)
+      return getOperation().emitError() << "--gradient-dtype=bfloat16: no gradient goes between "
+                                           "ranks in float32; leave the option out";
+    return success();
+  }
+
+  /// Whether this use makes an update of it, or ends its way elsewhere without another one.
+  enum class Use { Passes, Ends, IsUpdate, IsOther };
+  static Use classify(OpOperand &use, ArrayRef<int64_t> shape) {
+    Operation *user = use.getOwner();
+    if (auto step = dyn_cast<OptimizerStepOp>(user))
+      return &use == &step.getGradientMutable() ? Use::IsUpdate : Use::IsOther;
+    if (isa<func::ReturnOp>(user))
+      return classifyResult(cast<func::FuncOp>(user->getParentOp()), use.getOperandNumber());
+    // Norms, by which gradients are clipped, are of what arrived.
+    if (isa<AllFiniteOp>(user) || (isa<ReduceOp, ContractOp>(user) && !hasBatchAround(user)))
+      return Use::Ends;
+    const bool isSameShape = isa<ElementwiseOpInterface, CastOp>(user) &&
+                             tensorTypeOf(user->getResult(0)).getShape() == shape;
+    const bool moves = isa<ReshapeOp, TransposeOp, SliceOp, ConcatenateOp>(user);
+    return (isSameShape || moves) && user->getNumResults() == 1 ? Use::Passes : Use::IsOther;
+  }
+
+  static bool hasBatchAround(Operation *op) {
+    return llvm::any_of(op->getOperandTypes(), hasBatch) ||
+           llvm::any_of(op->getResultTypes(), hasBatch);
+  }
+
+  static Use classifyResult(func::FuncOp entry, unsigned index) {
+    if (auto name = entry.getResultAttrOfType<StringAttr>(index, MpcDialect::kOutputAttr)) {
+      const bool isOne = name.getValue().starts_with("grad:") ||
+                         name.getValue().starts_with("part:"); // for a later stage
+      return isOne ? Use::IsUpdate : Use::IsOther;
+    }
+    // An accumulator of gradients, which belongs to the optimizer.
+    auto symbol = entry.getResultAttrOfType<FlatSymbolRefAttr>(index, MpcDialect::kUpdatesAttr);
+    auto variable =
+        symbol ? SymbolTable::lookupNearestSymbolFrom<VariableOp>(entry, symbol) : VariableOp();
+    return variable && variable.getRole() == VariableRole::Optimizer ? Use::Ends : Use::IsOther;
+  }
+
+  /// Whether the value holds the numbers of a gradient, and nothing but updates, and what goes with
+  /// them, comes of it.
+  static bool isGradient(Value value) {
+    llvm::SetVector<Value> values;
+    values.insert(value);
+    bool isUpdate = false;
+    for (size_t i = 0; i != values.size(); ++i)
+      for (OpOperand &use : values[i].getUses())
+        switch (classify(use, tensorTypeOf(values[i]).getShape())) {
+        case Use::Passes:
+          values.insert(use.getOwner()->getResult(0));
+          break;
+        case Use::Ends:
+          break;
+        case Use::IsUpdate:
+          isUpdate = true;
+          break;
+        case Use::IsOther:
+          return false;
+        }
+    return isUpdate;
   }
 
   static bool passesElements(Operation *op) {

@@ -46,6 +46,7 @@ class Hooks:
     def __init__(self, model: "Model", callbacks: Any, own: Sequence[Any], params: dict[str, Any]) -> None:
         ranks = model.distribution
         given = _flattened(callbacks)
+        self.given = len(given)  # the same on all ranks
         # Every rank has the callbacks that decide; the first one alone prints, and writes files.
         self._all = [*given, *own] if ranks is None else [hook for hook in [*given, *own] if ranks.runs(hook)]
         for hook in self._all:

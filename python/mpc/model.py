@@ -104,6 +104,11 @@ class Model(State, Description):
             self._context.set_ranks(distribution._communicator, distribution.deterministic_ranks)
         self.distribution = distribution
 
+    def gather_variables(self, keep: bool = True) -> None:
+        """Makes the variables of a model whole that was compiled with `--shard=optimizer`, before they are read or saved: all ranks
+        call it. On ranks that `keep` them they stay whole until the next step. `fit` does it for callbacks at the ends of epochs."""
+        self._context.gather_variables(keep)
+
     def __repr__(self) -> str:
         return f"<mpc.Model {self.name}, policy {self.policy}, inputs {self.input_names}, outputs {self.output_names}>"
 

@@ -131,6 +131,8 @@ class Plan:
 def _finish_averages(model: "Model") -> None:
     """Weights become their moving averages, as Keras's fit ends (`use_ema`)."""
     averages = model.optimizer.moving_averages if model.optimizer is not None else None
+    if averages:
+        model.gather_variables()
     for weight, average in zip(model.trainable_variables, averages or []):
         weight.assign(average.numpy())
 
@@ -175,6 +177,8 @@ def fit(model: "Model", x: Any, y: Any, sample_weight: Any, *, verbose: Union[in
                 warnings.warn(f"validation_data: {plan.validation.source.name} has no more batches; epoch {epoch + 1} goes without validation. Expected "
                               "what can be iterated again, or validation_steps and a generator that gives enough", stacklevel=3)  # fmt: skip
             logs.update({"val_" + name: value for name, value in (held or {}).items()})
+        if hooks.given:
+            model.gather_variables()  # callbacks may read any of them
         hooks.call("on_epoch_end", epoch, logs=logs)
         if model.stop_training:
             break

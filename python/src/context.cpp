@@ -55,6 +55,12 @@ void Context::setRanks(std::shared_ptr<Communicator> communicator, uint32_t part
   ranks = std::move(communicator); // lives as long as the context computes with it
 }
 
+void Context::gatherVariables(bool keep) {
+  Unlocked unlocked;
+  std::lock_guard<Turn> lock(busy);
+  check(mpc_rt_context_gather_variables(handle, keep));
+}
+
 void Turn::lock() {
   while (!mutex.try_lock_for(std::chrono::seconds(1)))
     if (holder != ::getpid())

@@ -75,6 +75,8 @@ struct Context {
   double metric(uint32_t index);
   /// With null it computes alone.
   void setRanks(std::shared_ptr<Communicator> communicator, uint32_t parts);
+  /// Variables of which each rank has a part become whole.
+  void gatherVariables(bool keep);
 
   std::shared_ptr<Model> model;
   std::shared_ptr<Communicator> ranks;

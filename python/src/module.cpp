@@ -195,6 +195,7 @@ NB_MODULE(_runtime, module) {
       .def("set", &Context::set, "variable"_a, "source"_a)
       .def("metric", &Context::metric, "index"_a)
       .def("set_ranks", &Context::setRanks, "communicator"_a.none(), "parts"_a)
+      .def("gather_variables", &Context::gatherVariables, "keep"_a)
       .def("reset_metrics",
            [](Context &c) {
              locked(c, [](auto *handle) { check(mpc_rt_context_reset_metrics(handle)); });

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """mpc.distribution: ranks that train one model, in this process alone and by mpirun where there is one."""
 
+import json
 import os
 import pathlib
 import re
@@ -26,6 +27,18 @@ def compiled(*options):
 def rows(count):
     draw = np.random.default_rng(3)
     return draw.normal(size=(count, 4)).astype(np.float32), draw.integers(0, 3, count).astype(np.int32)
+
+
+def wide(*options):
+    """A model with variables large enough to be in parts."""
+    layers = [("InputLayer", {"batch_shape": [None, 4], "dtype": "float32", "name": "x"}), ("Dense", {"name": "d0", "units": 600, "activation": "relu"}),
+              ("Dense", {"name": "out", "units": 3, "activation": "softmax"})]  # fmt: skip
+    config = {"class_name": "Sequential", "config": {"name": "wide", "layers": [{"class_name": kind, "config": config} for kind, config in layers]}}
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder, "wide.json")
+        path.write_text(json.dumps(config))
+        return mpc.compile(str(path), loss="sparse_categorical_crossentropy", optimizer="adam", policy="mixed_bfloat16", initialize=1,
+                           options=["--distributed", *options])  # fmt: skip
 
 
 def weights(model):
@@ -108,6 +121,44 @@ class Job(unittest.TestCase):
             self.assertEqual(result.returncode, 0, result.stderr)
             self.assertEqual(len(log.read_text().splitlines()), 3)
             self.assertEqual(result.stdout.count("Epoch 2/2"), 1, result.stdout)
+
+    def test_parts_of_variables_are_gathered(self):
+        with tempfile.TemporaryDirectory() as folder:
+            script = pathlib.Path(folder, "job.py")
+            script.write_text(
+                "import sys, numpy as np, mpc\n"
+                f"sys.path.insert(0, {str(pathlib.Path(__file__).parent)!r})\n"
+                "from test_distribution import rows, wide\n"
+                "ranks = mpc.distribution.DataParallel()\n"
+                "class Reads(mpc.Callback):\n"
+                "    def on_epoch_end(self, epoch, logs=None):\n"
+                "        self.seen = self.model.get_weights()\n"
+                "results = []\n"
+                "for options in ([], ['--shard=optimizer']):\n"
+                "    model = wide(*options)\n"
+                "    model.distribute(ranks)\n"
+                "    reads = Reads()\n"
+                "    model.fit(*rows(64), epochs=2, verbose=0, callbacks=[reads])\n"
+                "    model.train_on_batch(*rows(16))\n"
+                "    if options and ranks.size > 1:\n"
+                "        try:\n"
+                "            model.get_weights()\n"
+                "            sys.exit('a part was read as a whole')\n"
+                "        except mpc.FailedPreconditionError as error:\n"
+                "            assert 'gather' in str(error), error\n"
+                "    model.gather_variables(keep=ranks.is_first)\n"
+                "    if ranks.is_first:\n"
+                "        model.save_weights(sys.argv[1])\n"
+                "    model.gather_variables()\n"
+                "    results.append([array.tobytes() for array in [*reads.seen, *model.get_weights(), *(v.numpy() for v in model.optimizer.variables)]])\n"
+                "assert results[0] == results[1]\n"
+                "print('gathered')\n"
+            )
+            saved = pathlib.Path(folder, "saved.safetensors")
+            result = mpirun(2, script, saved)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertEqual(result.stdout.count("gathered"), 2, result.stdout)
+            self.assertTrue(saved.exists())
 
 
 if __name__ == "__main__":

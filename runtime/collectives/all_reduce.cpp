@@ -30,6 +30,13 @@ mpc_rt_status_t reduceByDoubling(Transport &transport, Reduction reduction, void
 
 } // namespace
 
+size_t countOf(const std::vector<RankArray> &arrays) {
+  size_t count = 0;
+  for (const RankArray &array : arrays)
+    count += array.count;
+  return count;
+}
+
 size_t allReduceScratch(const Transport &transport, Reduction reduction, size_t count) {
   return transport.size() == 1 ? 0 : count * dtypeSize(reduction.dtype);
 }

@@ -15,6 +15,8 @@
 #include "mpc-rt/dtype.h"
 #include "runtime/collectives/transport.h"
 
+#include <vector>
+
 namespace mpc::rt {
 
 // These ranks have the reduction afterwards.
@@ -30,6 +32,10 @@ struct Reduction {
   Share share = Share::whole;
   // A part of a batch needs it only for results that it has.
   bool isForResults = false;
+  // A sum of float32 whose operands, and the sum itself, are rounded to bfloat16 at every node of
+  // the tree, and added in float32: two bytes of each number go between ranks, and who computes
+  // which parts still changes no bit.
+  bool inBFloat16 = false;
 };
 
 // Elements somewhere in memory.
@@ -37,6 +43,8 @@ struct RankArray {
   void *data;
   size_t count;
 };
+// The elements of all of them.
+size_t countOf(const std::vector<RankArray> &arrays);
 
 // `data` of each rank, `count` elements, becomes the reduction of all of them. `scratch` has room
 // for allReduceScratch(...) bytes.

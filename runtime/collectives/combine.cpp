@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/collectives/combine.h"
 
+#include "runtime/base/cpu.h"
+#include "runtime/base/rounding.h"
+#include "runtime/base/vector_kernels.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -43,6 +47,41 @@ template <typename T> T sum(T a, T b) {
   }
 }
 
+// So many elements are in the caches together.
+constexpr size_t elementsAtOnce = 1024;
+
+const VectorKernels &kernels() {
+  static const VectorKernels &ofCpu = vectorKernels(cpu().isa);
+  return ofCpu;
+}
+
+// into[i] = sum(into[i], other[i]).
+void addFloats(float *into, const float *other, size_t count) {
+  constexpr uint32_t infinity = 0x7f800000;
+  for (size_t begin = 0; begin < count; begin += elementsAtOnce) {
+    const size_t many = std::min(elementsAtOnce, count - begin);
+    float *sums = into + begin;
+    kernels().addRows[0](other + begin, /*stride=*/0, /*rows=*/1, sums, many);
+    const void *bits = sums;
+    if (kernels().largest32(static_cast<const uint32_t *>(bits), many) > infinity)
+      for (size_t i = 0; i != many; ++i)
+        sums[i] = oneNaN(sums[i]);
+  }
+}
+
+void addBFloat16(void *into, const void *other, size_t count) {
+  auto *a = static_cast<uint16_t *>(into);
+  auto *b = static_cast<const uint16_t *>(other);
+  float sums[elementsAtOnce], others[elementsAtOnce];
+  for (size_t begin = 0; begin < count; begin += elementsAtOnce) {
+    const size_t many = std::min(elementsAtOnce, count - begin);
+    widenBFloat16(a + begin, sums, many);
+    widenBFloat16(b + begin, others, many);
+    addFloats(sums, others, many);
+    roundToBFloat16(sums, a + begin, many);
+  }
+}
+
 template <typename T>
 void combineAs(mpc_rt_reduction_t reduction, void *into, const void *other, size_t count) {
   auto *a = static_cast<T *>(into);
@@ -50,6 +89,8 @@ void combineAs(mpc_rt_reduction_t reduction, void *into, const void *other, size
   switch (reduction) {
   case MPC_RT_REDUCTION_SUM:
   case MPC_RT_REDUCTION_SUM_BEFORE:
+    if constexpr (std::is_same_v<T, float>)
+      return addFloats(a, b, count);
     for (size_t i = 0; i != count; ++i)
       a[i] = sum(a[i], b[i]);
     return;
@@ -98,6 +139,8 @@ void combine(mpc_rt_dtype_t dtype, mpc_rt_reduction_t reduction, void *into, con
     return combineAs<int32_t>(reduction, into, other, count);
   case MPC_RT_INT64:
     return combineAs<int64_t>(reduction, into, other, count);
+  case MPC_RT_BFLOAT16:
+    return addBFloat16(into, other, count); // Reduction::inBFloat16 is of sums
   default:
     return; // canCombine() says no
   }
@@ -116,6 +159,33 @@ void fillNeutral(mpc_rt_dtype_t dtype, mpc_rt_reduction_t reduction, void *data,
   default:
     return; // canCombine() says no
   }
+}
+
+void roundToBFloat16(const float *from, uint16_t *to, size_t count) {
+  kernels().roundBFloat16(from, to, count);
+}
+
+void widenBFloat16(const uint16_t *from, float *to, size_t count) {
+  kernels().widenBFloat16(from, to, count);
+}
+
+void keepBFloat16(float *data, size_t count) {
+  uint16_t rounded[elementsAtOnce];
+  for (size_t begin = 0; begin < count; begin += elementsAtOnce) {
+    const size_t many = std::min(elementsAtOnce, count - begin);
+    roundToBFloat16(data + begin, rounded, many);
+    widenBFloat16(rounded, data + begin, many);
+  }
+}
+
+double errorOfBFloat16(const float *data, size_t count) {
+  double errors = 0, numbers = 0;
+  for (size_t i = 0; i != count; ++i) {
+    const double number = data[i], error = number - widenBFloat16(roundToBFloat16(data[i]));
+    errors += error * error;
+    numbers += number * number;
+  }
+  return std::isfinite(errors) && numbers > 0 ? std::sqrt(errors / numbers) : 0;
 }
 
 } // namespace mpc::rt

@@ -3,6 +3,7 @@
 
 #include "runtime/base/dtype.h"
 #include "runtime/base/status.h"
+#include "runtime/collectives/combine.h"
 
 #include <algorithm>
 
@@ -73,34 +74,69 @@ void Communicator::work() {
 }
 
 mpc_rt_status_t Communicator::reduce(const Job &job) {
-  const size_t element = dtypeSize(job.reduction.dtype);
-  if (job.reduction.share == Share::ownPart)
-    return reduceToParts(*transport, job.reduction, job.arrays, memory);
-  if (job.reduction.share == Share::gathered)
-    return gatherParts(*transport, element, job.arrays, memory);
+  return job.reduction.inBFloat16 ? reduceInBFloat16(job) : reduceArrays(job.reduction, job.arrays);
+}
+
+mpc_rt_status_t Communicator::reduceInBFloat16(const Job &job) {
+  const size_t count = countOf(job.arrays);
+  if (rounded.size() < count)
+    rounded.resize(count);
+  std::vector<RankArray> narrow;
+  uint16_t *at = rounded.data();
+  double error = 0;
+  for (const RankArray &array : job.arrays) {
+    const auto *numbers = static_cast<const float *>(array.data);
+    if (events.isOpen())
+      error = std::max(error, errorOfBFloat16(numbers, array.count));
+    roundToBFloat16(numbers, at, array.count);
+    narrow.push_back({at, array.count});
+    at += array.count;
+  }
+  if (error > 0)
+    events.addRounding(error);
+  Reduction reduction = job.reduction;
+  reduction.dtype = MPC_RT_BFLOAT16;
+  // Parts are those of each array; the whole is one.
+  if (reduction.share == Share::whole)
+    narrow = {{rounded.data(), count}};
+  if (auto status = reduceArrays(reduction, narrow))
+    return status;
+  at = rounded.data();
+  for (const RankArray &array : job.arrays) {
+    widenBFloat16(at, static_cast<float *>(array.data), array.count);
+    at += array.count;
+  }
+  return MPC_RT_OK;
+}
+
+mpc_rt_status_t Communicator::reduceArrays(Reduction reduction,
+                                           const std::vector<RankArray> &arrays) {
+  const size_t element = dtypeSize(reduction.dtype);
+  if (reduction.share == Share::ownPart)
+    return reduceToParts(*transport, reduction, arrays, memory);
+  if (reduction.share == Share::gathered)
+    return gatherParts(*transport, element, arrays, memory);
   auto allReduceOf = [&](void *data, size_t count) {
-    if (job.reduction.kind == MPC_RT_REDUCTION_SUM_BEFORE)
-      return sumBefore(*transport, job.reduction.dtype, data, count);
-    const size_t bytes = allReduceScratch(*transport, job.reduction, count);
+    if (reduction.kind == MPC_RT_REDUCTION_SUM_BEFORE)
+      return sumBefore(*transport, reduction.dtype, data, count);
+    const size_t bytes = allReduceScratch(*transport, reduction, count);
     if (memory.scratch.size() < bytes)
       memory.scratch.resize(bytes);
-    return rt::allReduce(*transport, job.reduction, data, count, memory.scratch.data());
+    return rt::allReduce(*transport, reduction, data, count, memory.scratch.data());
   };
-  if (job.arrays.size() == 1)
-    return allReduceOf(job.arrays[0].data, job.arrays[0].count);
+  if (arrays.size() == 1)
+    return allReduceOf(arrays[0].data, arrays[0].count);
   std::vector<char> &packed = memory.packed;
-  size_t count = 0;
-  for (const RankArray &array : job.arrays)
-    count += array.count;
+  const size_t count = countOf(arrays);
   if (packed.size() < count * element)
     packed.resize(count * element);
   char *at = packed.data();
-  for (const RankArray &array : job.arrays)
+  for (const RankArray &array : arrays)
     at = std::copy_n(static_cast<const char *>(array.data), array.count * element, at);
   if (auto status = allReduceOf(packed.data(), count))
     return status;
   at = packed.data();
-  for (const RankArray &array : job.arrays) {
+  for (const RankArray &array : arrays) {
     std::copy_n(at, array.count * element, static_cast<char *>(array.data));
     at += array.count * element;
   }
@@ -108,10 +144,8 @@ mpc_rt_status_t Communicator::reduce(const Job &job) {
 }
 
 size_t Communicator::bytesOf(const Job &job) {
-  size_t count = 0;
-  for (const RankArray &array : job.arrays)
-    count += array.count;
-  return count * dtypeSize(job.reduction.dtype);
+  return countOf(job.arrays) *
+         dtypeSize(job.reduction.inBFloat16 ? MPC_RT_BFLOAT16 : job.reduction.dtype);
 }
 
 void Communicator::finish(const Job &job) {

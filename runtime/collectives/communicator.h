@@ -51,6 +51,8 @@ private:
   static size_t bytesOf(const Job &job);
   void finish(const Job &job);
   mpc_rt_status_t reduce(const Job &job);
+  mpc_rt_status_t reduceInBFloat16(const Job &job);
+  mpc_rt_status_t reduceArrays(Reduction reduction, const std::vector<RankArray> &arrays);
   mpc_rt_status_t report();
 
   const std::unique_ptr<Transport> transport;
@@ -63,6 +65,7 @@ private:
   std::string problem;
   EventLog events;
   PartMemory memory;
+  std::vector<uint16_t> rounded; // what goes between ranks in place of float32
   std::thread worker;
 };
 

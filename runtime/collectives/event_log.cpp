@@ -9,13 +9,17 @@ void EventLog::add(Kind kind, int64_t begin, uint64_t bytes) {
   events.push_back({kind, begin, end, bytes});
 }
 
+void EventLog::addRounding(double error) {
+  add(Kind::rounding, now(), static_cast<uint64_t>(error * 1e9));
+}
+
 std::string EventLog::lines() const {
+  constexpr const char *names[] = {"message ", "wait ", "rounding "}; // by kind
   std::lock_guard<std::mutex> lock(mutex);
   std::string text;
   for (const Event &event : events)
-    text += std::string(event.kind == Kind::message ? "message " : "wait ") +
-            std::to_string(event.begin) + " " + std::to_string(event.end) + " " +
-            std::to_string(event.bytes) + "\n";
+    text += names[int(event.kind)] + std::to_string(event.begin) + " " + std::to_string(event.end) +
+            " " + std::to_string(event.bytes) + "\n";
   return text;
 }
 

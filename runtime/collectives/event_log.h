@@ -16,7 +16,7 @@ namespace mpc::rt {
 
 class EventLog {
 public:
-  enum class Kind { message, wait };
+  enum class Kind { message, wait, rounding };
 
   void open() { isOpened = true; }
   bool isOpen() const { return isOpened; }
@@ -25,7 +25,9 @@ public:
     return duration_cast<nanoseconds>(system_clock::now().time_since_epoch()).count();
   }
   void add(Kind kind, int64_t begin, uint64_t bytes);
-  // A line for each event: kind, begin and end in nanoseconds, bytes.
+  // The error of float32 that was sent in bfloat16, relative to the numbers (combine.h).
+  void addRounding(double error);
+  // A line for each event: kind, begin and end in nanoseconds, bytes; of "rounding" billionths.
   std::string lines() const;
 
 private:

@@ -9,19 +9,6 @@
 #include <cstring>
 
 namespace mpc::rt {
-namespace {
-
-// So many elements of each part are in the caches together.
-constexpr size_t elementsAtOnce = 4096;
-
-size_t countOf(const std::vector<RankArray> &arrays) {
-  size_t count = 0;
-  for (const RankArray &array : arrays)
-    count += array.count;
-  return count;
-}
-
-} // namespace
 
 PartGroup::PartGroup(Communicator &communicator, unsigned parts)
     : communicator(communicator), parts(parts) {
@@ -43,64 +30,95 @@ uint64_t PartGroup::start(unsigned part, Reduction reduction, std::vector<RankAr
   Job &job = jobOf(number);
   // Each part needs all of the result.
   job.isMixed |= reduction.dtype != job.reduction.dtype || reduction.kind != job.reduction.kind ||
+                 reduction.inBFloat16 != job.reduction.inBFloat16 ||
                  reduction.share != Share::whole;
   job.arrays[part] = std::move(arrays);
   if (++job.started != parts)
     return number;
-  if (!spare.empty()) {
-    job.result = std::move(spare.back());
-    spare.pop_back();
-  }
-  // Who comes last has the work, while the others compute on.
+  job.staysWithFirst = hasOneResult && job.reduction.isForResults;
+  if (!job.staysWithFirst)
+    job.result = takeSpare(countOf(job.arrays[0]) * dtypeSize(reduction.dtype));
   lock.unlock();
-  const mpc_rt_status_t status = guard("parts of a batch", [&] { return combineParts(job); });
+  const mpc_rt_status_t status = guard("parts of a batch", [&] { return plantTree(job); });
   if (status != MPC_RT_OK) {
     stop(status, mpc_rt_last_error());
     return number;
   }
   lock.lock();
+  job.isReady = true;
+  changed.notify_all();
+  lock.unlock();
+  // Who comes last begins, while the others compute on; who waits helps.
+  combineParts(job);
+  return number;
+}
+
+void PartGroup::combineParts(Job &job) {
+  if (!job.tree->work())
+    return;
+  std::lock_guard<std::mutex> lock(mutex);
   job.isCombined = true;
   sendCombined();
-  return number;
+}
+
+// The smallest that is large enough, or none: steps want the same sizes again, and to grow a
+// smaller one would be new memory of the system's for every step.
+std::vector<char> PartGroup::takeSpare(size_t bytes) {
+  auto best = spare.end();
+  for (auto it = spare.begin(); it != spare.end(); ++it)
+    if (it->size() >= bytes && (best == spare.end() || it->size() < best->size()))
+      best = it;
+  if (best == spare.end())
+    return {};
+  std::vector<char> taken = std::move(*best);
+  spare.erase(best);
+  return taken;
 }
 
 // Ranks have to send in one order, whichever of two jobs a rank has combined first.
 void PartGroup::sendCombined() {
   while (sent != forgotten + jobs.size() && jobOf(sent + 1).isCombined) {
     Job &job = jobOf(++sent);
-    job.sent = communicator.start(job.reduction, {{job.result.data(), countOf(job.arrays[0])}});
+    job.sent = communicator.start(
+        job.reduction, job.staysWithFirst
+                           ? job.arrays[0]
+                           : std::vector<RankArray>{{job.result.data(), countOf(job.arrays[0])}});
     job.isSent = true;
   }
   changed.notify_all();
 }
 
-// The tree over the parts, in place: each array belongs to the group until its part has waited.
-mpc_rt_status_t PartGroup::combineParts(Job &job) {
+// Each array belongs to the group until its part has waited.
+mpc_rt_status_t PartGroup::plantTree(Job &job) {
   const Reduction reduction = job.reduction;
-  const size_t element = dtypeSize(reduction.dtype), count = countOf(job.arrays[0]);
+  const size_t element = dtypeSize(reduction.dtype);
   auto haveOneCount = [](const RankArray &a, const RankArray &b) { return a.count == b.count; };
   for (const std::vector<RankArray> &arrays : job.arrays)
     if (job.isMixed || !std::equal(arrays.begin(), arrays.end(), job.arrays[0].begin(),
                                    job.arrays[0].end(), haveOneCount))
       return fail(MPC_RT_INTERNAL,
                   "parts of a batch reduce different arrays, which is a defect; please report it");
-  if (job.result.size() < count * element)
-    job.result.resize(count * element);
+  const size_t bytes = countOf(job.arrays[0]) * element;
+  if (!job.staysWithFirst && job.result.size() < bytes)
+    job.result = std::vector<char>(bytes);
   if (reduction.kind == MPC_RT_REDUCTION_SUM_BEFORE)
     sumPartsBefore(job);
-  char *to = job.result.data();
-  for (size_t array = 0; array != job.arrays[0].size(); ++array)
-    for (size_t begin = 0; begin < job.arrays[0][array].count; begin += elementsAtOnce) {
-      const size_t many = std::min(elementsAtOnce, job.arrays[0][array].count - begin);
-      auto at = [&](unsigned part) {
-        return static_cast<char *>(job.arrays[part][array].data) + begin * element;
-      };
-      for (unsigned distance = 1; distance != parts; distance *= 2)
-        for (unsigned part = 0; part != parts; part += 2 * distance)
-          combine(reduction.dtype, reduction.kind, at(part), at(part + distance), many);
-      to = std::copy_n(at(0), many * element, to);
-    }
+  // One part of all has nothing to add, and stays what it is.
+  const bool rounds = reduction.inBFloat16 && parts * communicator.size() > 1;
+  if (rounds && communicator.log().isOpen())
+    recordRounding(job);
+  job.tree = std::make_unique<PartTree>(reduction, rounds, job.arrays,
+                                        job.staysWithFirst ? nullptr : job.result.data());
   return MPC_RT_OK;
+}
+
+void PartGroup::recordRounding(const Job &job) {
+  double error = 0;
+  for (const std::vector<RankArray> &arrays : job.arrays)
+    for (const RankArray &array : arrays)
+      error = std::max(error, errorOfBFloat16(static_cast<const float *>(array.data), array.count));
+  if (error > 0)
+    communicator.log().addRounding(error);
 }
 
 // There are a few elements only.
@@ -124,10 +142,11 @@ mpc_rt_status_t PartGroup::wait(unsigned index, uint64_t number) {
     if (failure != MPC_RT_OK)
       return report();
     Job &job = jobOf(part.taken + 1);
-    changed.wait(lock, [&] { return failure != MPC_RT_OK || job.isSent; });
+    waitForParts(lock, job);
     if (auto status = index == 0 ? waitForRanks(lock, job) : MPC_RT_OK)
       return status;
-    changed.wait(lock, [&] { return failure != MPC_RT_OK || job.isReduced; });
+    // The others need nothing of what stays with the first part.
+    changed.wait(lock, [&] { return failure != MPC_RT_OK || job.isReduced || job.staysWithFirst; });
     if (failure != MPC_RT_OK)
       return report();
     lock.unlock();
@@ -138,6 +157,21 @@ mpc_rt_status_t PartGroup::wait(unsigned index, uint64_t number) {
     forgetTaken();
   }
   return MPC_RT_OK;
+}
+
+// Returns when the job is on its way to other ranks.
+void PartGroup::waitForParts(std::unique_lock<std::mutex> &lock, Job &job) {
+  while (failure == MPC_RT_OK && !job.isSent) {
+    if (job.isReady && job.tree->hasWork()) {
+      lock.unlock();
+      combineParts(job);
+      lock.lock();
+      continue;
+    }
+    changed.wait(lock, [&] {
+      return failure != MPC_RT_OK || job.isSent || (job.isReady && job.tree->hasWork());
+    });
+  }
 }
 
 mpc_rt_status_t PartGroup::waitForRanks(std::unique_lock<std::mutex> &lock, Job &job) {
@@ -155,8 +189,8 @@ mpc_rt_status_t PartGroup::waitForRanks(std::unique_lock<std::mutex> &lock, Job 
 }
 
 void PartGroup::take(const Part &part, const Job &job) {
-  if (hasOneResult && job.reduction.isForResults && part.index != 0)
-    return; // it goes on with what its array held when the parts were combined
+  if (job.staysWithFirst)
+    return; // the others go on with what their arrays held when the parts were combined
   const size_t element = dtypeSize(job.reduction.dtype);
   const std::vector<RankArray> &arrays = job.arrays[part.index];
   const char *from = job.result.data();
@@ -174,7 +208,8 @@ void PartGroup::take(const Part &part, const Job &job) {
 
 void PartGroup::forgetTaken() {
   while (!jobs.empty() && jobs.front()->taken == parts) {
-    spare.push_back(std::move(jobs.front()->result));
+    if (!jobs.front()->result.empty())
+      spare.push_back(std::move(jobs.front()->result));
     jobs.pop_front();
     ++forgotten;
   }

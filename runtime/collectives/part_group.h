@@ -8,6 +8,7 @@
 #define MPC_RUNTIME_COLLECTIVES_PART_GROUP_H
 
 #include "runtime/collectives/communicator.h"
+#include "runtime/collectives/part_tree.h"
 
 #include <memory>
 
@@ -37,10 +38,12 @@ private:
     Reduction reduction;
     std::vector<std::vector<RankArray>> arrays; // by part
     unsigned started = 0, taken = 0;            // by how many parts
-    bool isCombined = false, isSent = false, isReduced = false;
-    bool isMixed = false;     // parts want different reductions
-    uint64_t sent = 0;        // the communicator's number
-    std::vector<char> result; // of all arrays, one behind the other
+    bool isReady = false, isCombined = false, isSent = false, isReduced = false;
+    bool isMixed = false;        // parts want different reductions
+    bool staysWithFirst = false; // in the arrays of the first part, which alone needs it
+    uint64_t sent = 0;           // the communicator's number
+    std::vector<char> result;    // of all arrays, one behind the other, for all parts
+    std::unique_ptr<PartTree> tree;
     std::vector<char> before; // by part: the sums of the parts before it on this rank
   };
   class Part : public Reducer {
@@ -59,7 +62,11 @@ private:
   uint64_t start(unsigned part, Reduction reduction, std::vector<RankArray> arrays);
   mpc_rt_status_t wait(unsigned part, uint64_t number);
   Job &jobOf(uint64_t number) { return *jobs[number - 1 - forgotten]; }
-  mpc_rt_status_t combineParts(Job &job);
+  std::vector<char> takeSpare(size_t bytes);
+  mpc_rt_status_t plantTree(Job &job);
+  void combineParts(Job &job);
+  void waitForParts(std::unique_lock<std::mutex> &lock, Job &job);
+  void recordRounding(const Job &job);
   void sumPartsBefore(Job &job);
   void sendCombined();
   mpc_rt_status_t waitForRanks(std::unique_lock<std::mutex> &lock, Job &job);

@@ -160,7 +160,8 @@ void BatchParts::restartReductions() {
   group.restart();
   for (unsigned i = 0; i != parts.size(); ++i) {
     Reducer &reducer = parts.size() == 1 ? static_cast<Reducer &>(communicator) : group.reducer(i);
-    parts[i]->context->rankReductions = std::make_unique<RankReductions>(reducer);
+    parts[i]->context->rankReductions =
+        std::make_unique<RankReductions>(reducer, /*hasResults=*/i == 0 || updatesByParts);
     parts[i]->context->rankReductions->mute(parts[i]->call.isEmpty());
   }
 }

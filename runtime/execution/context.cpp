@@ -2,6 +2,7 @@
 //
 // Creation and release of contexts, and what they say about themselves.
 #include "runtime/execution/context.h"
+#include "mpc-rt/collectives.h"
 #include "mpc-rt/device.h"
 #include "runtime/base/cpu.h"
 #include "runtime/base/dtype.h"
@@ -164,8 +165,17 @@ mpc_rt_status_t mpc::rt::makePartContext(const mpc_rt_context_t &whole,
 
 namespace {
 
-// Options of the first headers end before `allocator`.
+// Options of the first headers end before `allocator`, those of the next ones before
+// `communicator`.
 constexpr size_t firstOptionsSize = offsetof(mpc_rt_context_options_t, allocator);
+constexpr size_t secondOptionsSize = offsetof(mpc_rt_context_options_t, communicator);
+
+mpc_rt_status_t joinRanks(mpc_rt_context_t &context, const mpc_rt_context_options_t &options) {
+  if (options.batch_parts)
+    return mpc_rt_context_set_parts(&context, options.communicator, options.batch_parts);
+  return options.communicator ? mpc_rt_context_set_communicator(&context, options.communicator)
+                              : MPC_RT_OK;
+}
 
 void setDefaults(mpc_rt_context_options_t *options, size_t bytes) {
   if (!options)
@@ -182,10 +192,15 @@ extern "C" {
 void mpc_rt_context_options_init(mpc_rt_context_options_t *options) {
   setDefaults(options, sizeof(*options));
 }
-// Programs whose header has no `allocator` know this symbol.
+// Programs whose header has no `allocator`, or no `communicator`, know these symbols.
 MPC_RT_API void
 initFirstOptions(mpc_rt_context_options_t *options) __asm__("mpc_rt_context_options_init");
 void initFirstOptions(mpc_rt_context_options_t *options) { setDefaults(options, firstOptionsSize); }
+MPC_RT_API void
+initSecondOptions(mpc_rt_context_options_t *options) __asm__("mpc_rt_context_options_init_2");
+void initSecondOptions(mpc_rt_context_options_t *options) {
+  setDefaults(options, secondOptionsSize);
+}
 
 mpc_rt_status_t mpc_rt_context_create(mpc_rt_model_t *model,
                                       const mpc_rt_context_options_t *options,
@@ -206,6 +221,8 @@ mpc_rt_status_t mpc_rt_context_create(mpc_rt_model_t *model,
   return guard("mpc_rt_context_create", [&] {
     std::unique_ptr<mpc_rt_context_t> created;
     auto status = create(model, used, created);
+    if (!status)
+      status = joinRanks(*created, used);
     if (!status)
       *context = created.release();
     return status;

@@ -21,6 +21,7 @@ mpc_rt_status_t RankReductions::start(const mpc_rt_all_reduce_t &descriptor, voi
   if (isMuted && !gathers && !(descriptor.flags & MPC_RT_ALL_REDUCE_ALWAYS))
     fillNeutral(descriptor.dtype, kind, data, size_t(descriptor.count));
   const bool toParts = descriptor.flags & MPC_RT_ALL_REDUCE_TO_PARTS;
+  const bool inBFloat16 = descriptor.flags & MPC_RT_ALL_REDUCE_IN_BFLOAT16;
   areForResults &= (descriptor.flags & MPC_RT_ALL_REDUCE_FOR_RESULTS) != 0;
   (toParts ? openToParts : open).push_back({data, size_t(descriptor.count)});
   if (!(descriptor.flags & MPC_RT_ALL_REDUCE_ENDS_BUCKET))
@@ -29,8 +30,8 @@ mpc_rt_status_t RankReductions::start(const mpc_rt_all_reduce_t &descriptor, voi
     numbers.resize(descriptor.bucket + 1);
   auto send = [&](std::vector<RankArray> &arrays, Share share) {
     if (!arrays.empty())
-      numbers[descriptor.bucket] =
-          reducer.start({descriptor.dtype, kind, share, areForResults}, std::exchange(arrays, {}));
+      numbers[descriptor.bucket] = reducer.start(
+          {descriptor.dtype, kind, share, areForResults, inBFloat16}, std::exchange(arrays, {}));
   };
   send(openToParts, Share::ownPart);
   send(open, gathers ? Share::gathered : Share::whole);
@@ -85,6 +86,8 @@ int32_t ownPartService(void *context, int64_t count, int64_t *part) {
   const auto &parts = used.variableParts;
   if (parts && !used.isReserving)
     parts->keepOwn(); // an update asks, when it has all that it needs of whole variables
+  if (used.rankReductions && !used.rankReductions->hasResults)
+    count = 0;
   const RankPart own = parts ? parts->ownPart(size_t(count)) : RankPart{0, size_t(count)};
   part[0] = int64_t(own.begin);
   part[1] = int64_t(own.end - own.begin);

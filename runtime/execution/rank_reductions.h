@@ -11,7 +11,9 @@ namespace mpc::rt {
 
 class RankReductions {
 public:
-  explicit RankReductions(Reducer &reducer) : reducer(reducer) {}
+  // `hasResults`: somebody reads what the entry gives.
+  explicit RankReductions(Reducer &reducer, bool hasResults = true)
+      : reducer(reducer), hasResults(hasResults) {}
 
   // The context has no rows of its own: it computes with some, and adds nothing to any reduction.
   void mute(bool muted) { isMuted = muted; }
@@ -20,8 +22,10 @@ public:
   mpc_rt_status_t start(const mpc_rt_all_reduce_t &descriptor, void *data);
   mpc_rt_status_t wait(uint32_t bucket);
 
-private:
   Reducer &reducer;
+  const bool hasResults;
+
+private:
   std::vector<RankArray> open, openToParts; // of the bucket that is being filled
   std::vector<uint64_t> numbers;            // what start() of the reducer returned, by bucket
   bool areForResults = true;                // all of those

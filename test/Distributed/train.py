@@ -65,10 +65,7 @@ def run(ranks, command, **variables):
     return subprocess.run([str(part) for part in command], capture_output=True, text=True)
 
 
-launcher = launch.installed()
-if not launcher:
-    print("there is no mpirun; scripts/install-packages test installs one", file=sys.stderr)
-    sys.exit(1)
+launcher = launch.of([])[0]
 models.write(arguments.work)
 
 for name in models.MODELS:

@@ -117,6 +117,10 @@ struct CommandLine {
                       "them"));
   MPC_OPTION(int64_t, bucketBytes, "bucket-bytes", cl::init(4 << 20), cl::value_desc("N"),
              cl::desc("With --distributed: the largest message of several gradients"));
+  MPC_OPTION(std::string, gradientDtype, "gradient-dtype", cl::init("float32"),
+             cl::value_desc("float32|bfloat16"),
+             cl::desc("With --distributed: gradients go between ranks in this; bfloat16 halves "
+                      "their bytes and rounds each sum log2(ranks) + 1 times"));
   MPC_OPTION(int64_t, deterministicRanks, "deterministic-ranks", cl::value_desc("M"),
              cl::desc("With --distributed: a batch has M parts, a power of two; every number of "
                       "ranks that divides M leaves the same bytes"));
@@ -243,8 +247,6 @@ static void checkParts(const CommandLine &line, UsageErrors &errors) {
   if (!rules::areBatchParts(parts))
     errors.report("--deterministic-ranks=" + std::to_string(parts) +
                   ": expected a power of two up to " + std::to_string(rules::mostBatchParts));
-  if (!line.distributed)
-    errors.report("--deterministic-ranks: is for several ranks; add --distributed");
   if (line.batch != "dynamic")
     errors.report("--deterministic-ranks: a fixed batch has no parts; leave --batch out");
   if (line.customLoop == "off")
@@ -265,12 +267,14 @@ static void checkChoices(UsageErrors &errors, const CommandLine &line, llvm::Str
   errors.oneOf("link", line.link, {"shared", "static"});
   if (line.bucketBytes < 0)
     errors.report("--bucket-bytes: expected a number of bytes, 0 or more");
-  if (line.bucketBytes.getNumOccurrences() && !line.distributed)
-    errors.report("--bucket-bytes: is for several ranks; add --distributed");
+  errors.oneOf("gradient-dtype", line.gradientDtype, {"float32", "bfloat16"});
+  const cl::Option *const ofRanks[] = {&line.bucketBytes, &line.gradientDtype, &line.shard,
+                                       &line.deterministicRanks};
+  for (const cl::Option *option : ofRanks)
+    if (option->getNumOccurrences() && !line.distributed)
+      errors.report("--" + option->ArgStr.str() + ": is for several ranks; add --distributed");
   if (!line.shard.empty())
     errors.oneOf("shard", llvm::StringRef(line.shard).split(':').first, {"optimizer"});
-  if (!line.shard.empty() && !line.distributed)
-    errors.report("--shard: is for several ranks; add --distributed");
   if (!line.shard.empty() && line.numerics)
     errors.report("--shard: reports of values (--numerics) read whole variables; leave one out");
   if (line.deterministicRanks.getNumOccurrences())
@@ -427,6 +431,7 @@ static void takeOptions(const CommandLine &line, CompileOptions &options) {
   options.pipeline.numerics = line.numerics;
   options.pipeline.distributed = line.distributed;
   options.pipeline.bucketBytes = line.bucketBytes;
+  options.pipeline.gradientDtype = line.gradientDtype;
   options.shard = line.shard;
   options.batchParts = static_cast<uint32_t>(line.deterministicRanks);
   options.target = line.target;

@@ -48,6 +48,9 @@ LogicalResult AllReduceOp::verify() {
     return emitOpError() << "ranks reduce by sum, max or min, not " << stringifyReduceKind(kind);
   if (getBefore() && kind != ReduceKind::Sum)
     return emitOpError() << "has no " << stringifyReduceKind(kind) << " of the ranks before";
+  if (getInBfloat16() &&
+      (kind != ReduceKind::Sum || getBefore() || !elementTypeOf(getInput()).isF32()))
+    return emitOpError() << "goes in bfloat16, which sums of f32 alone may";
   if (!tensorTypeOf(getInput()).hasStaticShape())
     return emitOpError() << "reduces what ranks have in one shape, not the samples of a batch";
   return success();

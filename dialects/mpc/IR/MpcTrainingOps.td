@@ -72,11 +72,12 @@ def Mpc_AllReduceOp : Mpc_Op<"all_reduce", [Pure, SameOperandsAndResultType, Mpc
     `by_elements`: what comes of the sum, updates of variables or results of @train_backward, goes element by element, but for
     tests whether numbers are finite, so that a rank that updates a part of a variable needs that part of the sum alone.
     `always`: a rank that has no samples takes part like the others.
+    `in_bfloat16`: the sum of a gradient, whose operands and sums are rounded to bfloat16 at every node of the tree.
 
     Example: `%g = mpc.all_reduce sum %part : tensor<784x64xf32>`
   }];
   let arguments = (ins Mpc_ReduceKindAttr:$kind, RankedTensorOf<[F32, F64, I32, I64]>:$input, UnitAttr:$before,
-                       UnitAttr:$by_elements, UnitAttr:$always);
+                       UnitAttr:$by_elements, UnitAttr:$always, UnitAttr:$in_bfloat16);
   let results = (outs RankedTensorOf<[F32, F64, I32, I64]>:$result);
   let assemblyFormat = "$kind $input attr-dict `:` type($input)";
   let hasVerifier = 1;

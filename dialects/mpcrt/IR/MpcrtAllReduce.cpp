@@ -20,6 +20,9 @@ template <typename Op> static LogicalResult verifyReduction(Op op) {
   if (kind != ReduceKind::Sum && kind != ReduceKind::Max && kind != ReduceKind::Min)
     return op.emitOpError() << "ranks reduce by sum, max or min, not "
                             << mpc::stringifyReduceKind(kind);
+  if (op.getInBfloat16() &&
+      (kind != ReduceKind::Sum || !getElementTypeOrSelf(op.getOut().getType()).isF32()))
+    return op.emitOpError() << "goes in bfloat16, which sums of f32 alone may";
   return verifyExchange(op, "reduces");
 }
 

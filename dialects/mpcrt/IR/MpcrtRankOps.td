@@ -26,14 +26,14 @@ def Mpcrt_AllReduceOp : Mpcrt_ReductionOp<"all_reduce"> {
   let summary = "library call: the reduction of an array over the ranks of a job";
   let description = [{
     mpc.all_reduce, in place; with `before` the sum of what the ranks before this one have. On buffers the arrays of one `bucket` go in one message, with the last of them
-    (`ends_bucket`); until mpcrt.wait_for_ranks of the bucket nothing may touch them. `by_elements` and `always` are those of
-    mpc.all_reduce.
+    (`ends_bucket`); until mpcrt.wait_for_ranks of the bucket nothing may touch them. `by_elements`, `always` and `in_bfloat16`
+    are those of mpc.all_reduce; all arrays of a bucket have the last one, or none.
 
     Example: `%g = mpcrt.all_reduce sum outs(%part : tensor<784x64xf32>) -> tensor<784x64xf32>`
   }];
   let arguments = (ins Mpc_ReduceKindAttr:$kind, Mpcrt_RankShaped:$out, DefaultValuedAttr<I64Attr, "0">:$bucket,
                        UnitAttr:$ends_bucket, UnitAttr:$before, DefaultValuedAttr<StrAttr, "\"\"">:$layer,
-                       UnitAttr:$by_elements, UnitAttr:$always);
+                       UnitAttr:$by_elements, UnitAttr:$always, UnitAttr:$in_bfloat16);
   let assemblyFormat = "$kind `outs` `(` $out `:` type($out) `)` attr-dict (`->` type($results)^)?";
   let hasVerifier = 1;
 }
@@ -47,7 +47,7 @@ def Mpcrt_ReduceScatterOp : Mpcrt_ReductionOp<"reduce_scatter"> {
     Example: `mpcrt.reduce_scatter sum outs(%g : memref<784x64xf32>) {ends_bucket}`
   }];
   let arguments = (ins Mpc_ReduceKindAttr:$kind, Mpcrt_RankShaped:$out, DefaultValuedAttr<I64Attr, "0">:$bucket,
-                       UnitAttr:$ends_bucket, DefaultValuedAttr<StrAttr, "\"\"">:$layer);
+                       UnitAttr:$ends_bucket, DefaultValuedAttr<StrAttr, "\"\"">:$layer, UnitAttr:$in_bfloat16);
   let assemblyFormat = "$kind `outs` `(` $out `:` type($out) `)` attr-dict (`->` type($results)^)?";
   let hasVerifier = 1;
 }

@@ -214,6 +214,9 @@ def ShardUpdates : PhasePass<"mpc-shard-updates", "Kernels"> {
     becomes mpcrt.reduce_scatter. What other ops read of these variables (16-bit copies of weights, or weights) is gathered
     behind the update; variables that nothing else touches get `in_parts`: a rank has memory for its part only.
 
+    Where no variable is sharded, launches of @train_backward that make nothing but results of sums over ranks get the count
+    of mpcrt.own_part: all of them, or none in a part of a batch whose results nobody reads.
+
     A launch stays whole where something reads all that it wrote (norms of variables), and for fewer than 1,024 elements. A
     warning names variables that stay whole for the first reason; where all do, that is an error. A second run changes
     nothing. Remark: `mpc-distribute` / `shards`.

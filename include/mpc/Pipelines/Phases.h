@@ -33,6 +33,8 @@ struct PipelineOptions {
   bool distributed = false;
   /// `--bucket-bytes=`: the largest message of several gradients.
   int64_t bucketBytes = 4 << 20;
+  /// `--gradient-dtype=`: float32 or bfloat16, what float32 gradients go between ranks in.
+  std::string gradientDtype = "float32";
   bool isOnDevice() const { return device == Device::cuda; }
 };
 

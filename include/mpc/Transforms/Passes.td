@@ -216,8 +216,13 @@ def Distribute : PhasePass<"mpc-distribute", "Scaling"> {
 
     An op that lets samples meet in another way is an error that names its layer. A second run changes nothing.
 
-    Remark: `mpc-distribute` / `distributed`.
+    With `gradient-dtype=bfloat16` sums of float32 that end in gradients of variables alone get `in_bfloat16`. Where there is
+    none, that is an error.
+
+    Remarks: `mpc-distribute` / `distributed`, `gradient-dtype`.
   }];
+  let options = [Option<"gradientDtype", "gradient-dtype", "std::string", "\"float32\"",
+                        "what sums of gradients go between ranks in: float32 or bfloat16">];
   let dependentDialects = ["::mpc::MpcDialect"];
 }
 

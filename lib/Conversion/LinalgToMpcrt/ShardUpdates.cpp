@@ -62,7 +62,8 @@ private:
   static void scatter(mpcrt::AllReduceOp op) {
     OpBuilder builder(op);
     mpcrt::ReduceScatterOp::create(builder, op.getLoc(), TypeRange(), op.getKind(), op.getOut(),
-                                   op.getBucket(), op.getEndsBucket(), op.getLayer());
+                                   op.getBucket(), op.getEndsBucket(), op.getLayer(),
+                                   op.getInBfloat16());
     op.erase();
   }
 
@@ -150,16 +151,53 @@ private:
   llvm::DenseMap<std::pair<Operation *, int64_t>, OwnPart> parts;
 };
 
+/// Launches of @train_backward that make nothing but results of sums over ranks: a part of a batch
+/// whose results nobody reads makes none.
+void limitResults(ModuleOp module) {
+  func::FuncOp entry = findEntry(module, EntryRole::TrainBackward);
+  if (!entry)
+    return;
+  UpdatesOfRanks uses(module);
+  llvm::DenseSet<Value> sums;
+  for (auto reduction : entry.getOps<mpcrt::AllReduceOp>())
+    if (reduction.getByElements())
+      sums.insert(baseOf(reduction.getOut()));
+  auto isResult = [&](Value buffer) {
+    auto argument = dyn_cast<BlockArgument>(baseOf(buffer));
+    return argument && entry.getArgAttr(argument.getArgNumber(), mpcrt::MpcrtDialect::kOutputAttr);
+  };
+  entry.walk([&](mpcrt::LaunchOp launch) {
+    if (stepOf(launch)->getParentOp() != entry)
+      return;
+    auto count = evaluateIndex(launch.getCount());
+    bool readsSum = false;
+    for (auto [index, argument] : llvm::enumerate(launch.getArguments())) {
+      if (!isa<MemRefType>(argument.getType()))
+        continue;
+      const bool isSum = sums.contains(baseOf(argument));
+      readsSum |= isSum;
+      if (uses.isWritten(launch, index) ? !isResult(argument) : !isSum)
+        return;
+    }
+    if (!readsSum || !count || !count->isFixed() || count->fixed < kFewestSharedElements)
+      return;
+    OpBuilder builder(stepOf(launch));
+    Type type = builder.getIndexType();
+    auto own = mpcrt::OwnPartOp::create(builder, launch.getLoc(), type, type, count->fixed);
+    launch.getCountMutable().assign(own.getCount());
+  });
+}
+
 struct ShardUpdatesPass : mpc::impl::ShardUpdatesBase<ShardUpdatesPass> {
   using ShardUpdatesBase::ShardUpdatesBase;
 
   void runOnModule() override {
     ModuleOp module = getOperation();
-    if (llvm::none_of(module.getOps<VariableOp>(),
-                      [](VariableOp variable) { return variable.getSharded(); }))
-      return;
     if (module.walk([](mpcrt::OwnPartOp) { return WalkResult::interrupt(); }).wasInterrupted())
       return; // a run before this one
+    if (llvm::none_of(module.getOps<VariableOp>(),
+                      [](VariableOp variable) { return variable.getSharded(); }))
+      return limitResults(module);
     UpdatesOfRanks updates(module);
     llvm::SetVector<Operation *> gathered;
     int64_t inParts = 0;

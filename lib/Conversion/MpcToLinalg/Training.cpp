@@ -46,7 +46,7 @@ struct LowerAllReduce : OpConversionPattern<AllReduceOp> {
         mpcrt::AllReduceOp::create(rewriter, op.getLoc(), TypeRange(adaptor.getInput().getType()),
                                    op.getKind(), adaptor.getInput(), /*bucket=*/0,
                                    /*endsBucket=*/false, op.getBefore(), layerPathOf(op.getLoc()),
-                                   op.getByElements(), op.getAlways());
+                                   op.getByElements(), op.getAlways(), op.getInBfloat16());
     rewriter.replaceOp(op, reduced.getResults());
     return success();
   }

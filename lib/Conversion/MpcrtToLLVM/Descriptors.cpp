@@ -338,6 +338,11 @@ template <typename Op> static int64_t endOf(Op op) {
   return op.getEndsBucket() ? MPC_RT_ALL_REDUCE_ENDS_BUCKET : 0;
 }
 
+/// The flag of a sum that goes in another type than its own.
+template <typename Op> static int64_t typeOfSum(Op op) {
+  return op.getInBfloat16() ? MPC_RT_ALL_REDUCE_IN_BFLOAT16 : 0;
+}
+
 FailureOr<Value> mpc::describeCall(Operation *op, int32_t rhsVariable, TablePositions &tables) {
   return llvm::TypeSwitch<Operation *, FailureOr<Value>>(op)
       .Case<mpcrt::ContractOp, mpcrt::ConvolveOp>(
@@ -348,14 +353,16 @@ FailureOr<Value> mpc::describeCall(Operation *op, int32_t rhsVariable, TablePosi
       .Case([&](mpcrt::AllReduceOp call) {
         return describeReduction(call, call.getOut(), call.getBucket(), call.getLayer(),
                                  codeOf(call.getKind(), call.getBefore()),
-                                 endOf(call) | (call.getAlways() ? MPC_RT_ALL_REDUCE_ALWAYS : 0) |
+                                 endOf(call) | typeOfSum(call) |
+                                     (call.getAlways() ? MPC_RT_ALL_REDUCE_ALWAYS : 0) |
                                      (call.getByElements() ? MPC_RT_ALL_REDUCE_FOR_RESULTS : 0),
                                  tables);
       })
       .Case([&](mpcrt::ReduceScatterOp call) {
         return describeReduction(call, call.getOut(), call.getBucket(), call.getLayer(),
                                  codeOf(call.getKind(), /*before=*/false),
-                                 endOf(call) | MPC_RT_ALL_REDUCE_TO_PARTS, tables);
+                                 endOf(call) | typeOfSum(call) | MPC_RT_ALL_REDUCE_TO_PARTS,
+                                 tables);
       })
       .Case([&](mpcrt::AllGatherOp call) {
         return describeReduction(call, call.getOut(), call.getBucket(), call.getLayer(),

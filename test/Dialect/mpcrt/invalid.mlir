@@ -694,3 +694,11 @@ func.func @own_part() {
   %begin, %count = mpcrt.own_part of -1
   return
 }
+
+// -----
+
+func.func @reduce_in_bfloat16(%a: memref<8xf32>) {
+  // expected-error @+1 {{goes in bfloat16, which sums of f32 alone may}}
+  mpcrt.all_reduce max outs(%a : memref<8xf32>) {in_bfloat16}
+  return
+}

@@ -269,8 +269,10 @@ func.func @concatenation(%a: memref<?x2xi32>, %b: memref<?x3xi32, strided<[7, 1]
 func.func @ranks(%t: tensor<4x3xf32>, %g: memref<784x64xf32>, %w: memref<784x64xbf16>) -> (tensor<4x3xf32>, index) {
   // CHECK: mpcrt.all_reduce sum outs(%{{.*}} : tensor<4x3xf32>) {always, by_elements} -> tensor<4x3xf32>
   %r = mpcrt.all_reduce sum outs(%t : tensor<4x3xf32>) {always, by_elements} -> tensor<4x3xf32>
-  // CHECK: mpcrt.reduce_scatter sum outs(%{{.*}} : memref<784x64xf32>) {bucket = 1 : i64, ends_bucket, layer = "dense"}
-  mpcrt.reduce_scatter sum outs(%g : memref<784x64xf32>) {bucket = 1 : i64, ends_bucket, layer = "dense"}
+  // CHECK: mpcrt.all_reduce sum outs(%{{.*}} : memref<784x64xf32>) {in_bfloat16}
+  mpcrt.all_reduce sum outs(%g : memref<784x64xf32>) {in_bfloat16}
+  // CHECK: mpcrt.reduce_scatter sum outs(%{{.*}} : memref<784x64xf32>) {bucket = 1 : i64, ends_bucket, in_bfloat16, layer = "dense"}
+  mpcrt.reduce_scatter sum outs(%g : memref<784x64xf32>) {bucket = 1 : i64, ends_bucket, in_bfloat16, layer = "dense"}
   // CHECK: mpcrt.wait_for_ranks outs(%{{.*}} : memref<784x64xf32>) {bucket = 1 : i64}
   mpcrt.wait_for_ranks outs(%g : memref<784x64xf32>) {bucket = 1 : i64}
   // CHECK: %[[BEGIN:.*]], %[[COUNT:.*]] = mpcrt.own_part of 50176

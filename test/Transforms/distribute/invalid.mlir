@@ -30,3 +30,11 @@ func.func @train_step(%x: tensor<?xf32>) -> tensor<?xf32> {
   %0 = mpc.all_reduce sum %x : tensor<?xf32>
   return %0 : tensor<?xf32>
 }
+
+// -----
+
+func.func @train_step(%x: tensor<4xi32>) -> tensor<4xi32> {
+  // expected-error @+1 {{'mpc.all_reduce' op goes in bfloat16, which sums of f32 alone may}}
+  %0 = mpc.all_reduce sum %x {in_bfloat16} : tensor<4xi32>
+  return %0 : tensor<4xi32>
+}

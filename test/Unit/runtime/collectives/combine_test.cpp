@@ -69,9 +69,42 @@ TEST(Combine, NeutralElementsChangeNothing) {
   expectNeutral<int64_t>(MPC_RT_INT64, {-7, std::numeric_limits<int64_t>::max()});
 }
 
+// A sum is that of float32, rounded: 256 + 1 is halfway between two bfloat16, and 258.5 is not.
+TEST(Combine, BFloat16IsAddedInFloat32) {
+  const std::vector<float> a = {256, 256, 1, -1, INFINITY, INFINITY, 3e38f},
+                           b = {1, 2.5f, 0x1p-20f, 1, -INFINITY, 1, 3e38f},
+                           sums = {256, 258, 1, 0, NAN, INFINITY, INFINITY};
+  std::vector<uint16_t> narrow(a.size()), other(a.size());
+  roundToBFloat16(a.data(), narrow.data(), a.size());
+  roundToBFloat16(b.data(), other.data(), b.size());
+  std::vector<uint16_t> reversed = other;
+  combine(MPC_RT_BFLOAT16, MPC_RT_REDUCTION_SUM, reversed.data(), narrow.data(), a.size());
+  combine(MPC_RT_BFLOAT16, MPC_RT_REDUCTION_SUM, narrow.data(), other.data(), a.size());
+  EXPECT_EQ(narrow, reversed);
+  std::vector<float> found(a.size());
+  widenBFloat16(narrow.data(), found.data(), found.size());
+  for (size_t i = 0; i != a.size(); ++i)
+    EXPECT_TRUE(found[i] == sums[i] || (std::isnan(found[i]) && std::isnan(sums[i])))
+        << a[i] << " + " << b[i] << " is " << found[i];
+}
+
+TEST(Combine, SaysWhatBFloat16Changes) {
+  std::vector<float> numbers = {1, 1 + 0x1p-8f, -3, 1e-30f, 0};
+  const double error = errorOfBFloat16(numbers.data(), numbers.size());
+  EXPECT_NEAR(error, 0x1p-8 / std::sqrt(11.0), 1e-5); // to even: 1
+  keepBFloat16(numbers.data(), numbers.size());
+  EXPECT_EQ(numbers[1], 1);
+  EXPECT_EQ(numbers[2], -3);
+  EXPECT_EQ(errorOfBFloat16(numbers.data(), numbers.size()), 0);
+  const float infinite[] = {INFINITY, 1.001f};
+  EXPECT_EQ(errorOfBFloat16(infinite, 2), 0);
+  EXPECT_EQ(errorOfBFloat16(infinite, 0), 0);
+}
+
 TEST(Combine, KnowsItsDtypes) {
   EXPECT_TRUE(canCombine(MPC_RT_FLOAT32));
   EXPECT_FALSE(canCombine(MPC_RT_FLOAT16));
+  EXPECT_FALSE(canCombine(MPC_RT_BFLOAT16));
 }
 
 } // namespace

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/collectives/communicator.h"
 
+#include "runtime/collectives/combine.h"
 #include "test/Unit/runtime/collectives/fake_job.h"
 
+#include <cmath>
 #include <cstdlib>
 #include <gtest/gtest.h>
+#include <sstream>
 
 using namespace mpc::rt;
 using namespace mpc::rt::test;
@@ -46,6 +49,125 @@ TEST(Communicator, ArraysOfABucketGoTogether) {
     EXPECT_EQ(a, std::vector<float>(3, 6));
     EXPECT_EQ(b, std::vector<float>(10000, 4));
   });
+}
+
+// ---- Gradients in bfloat16 ----
+
+Reduction inBFloat16(Share share = Share::whole) {
+  Reduction reduction = floatSum;
+  reduction.share = share;
+  reduction.inBFloat16 = true;
+  return reduction;
+}
+
+std::vector<float> gradientOf(unsigned rank, size_t count) {
+  std::mt19937 random(rank + 5);
+  std::normal_distribution<float> normal(0.1f, 1);
+  std::vector<float> numbers(count);
+  for (float &number : numbers)
+    number = normal(random);
+  return numbers;
+}
+
+float bfloat16(float number) {
+  keepBFloat16(&number, 1);
+  return number;
+}
+
+// The tree over ranks, each node rounded.
+float treeOf(const std::vector<std::vector<float>> &all, size_t i, size_t begin, size_t end) {
+  if (end - begin == 1)
+    return bfloat16(all[begin][i]);
+  const size_t middle = begin + (end - begin) / 2;
+  return bfloat16(treeOf(all, i, begin, middle) + treeOf(all, i, middle, end));
+}
+
+TEST(InBFloat16, EveryRankGetsTheRoundedTree) {
+  for (unsigned ranks : {2u, 4u, 8u})
+    for (size_t count : {1, 100, 30001}) {
+      std::vector<std::vector<float>> all;
+      for (unsigned rank = 0; rank != ranks; ++rank)
+        all.push_back(gradientOf(rank, count));
+      FakeJob(ranks, {~0u, 0, true}).run([&](std::unique_ptr<Transport> transport) {
+        Communicator communicator(std::move(transport));
+        std::vector<float> own = all[communicator.rank()], other = own, small(3, 1.00390625f);
+        const uint64_t number = communicator.start(
+            inBFloat16(), {{own.data(), own.size()}, {small.data(), small.size()}});
+        ASSERT_EQ(communicator.wait(number), MPC_RT_OK) << mpc_rt_last_error();
+        EXPECT_EQ(small, std::vector<float>(3, float(ranks))); // 1 + 2^-8 goes as 1
+        for (size_t i = 0; i != count; ++i)
+          ASSERT_EQ(own[i], treeOf(all, i, 0, ranks)) << ranks << " ranks, " << i;
+        // The part that a rank owns has the same bytes.
+        ASSERT_EQ(communicator.wait(communicator.start(inBFloat16(Share::ownPart),
+                                                       {{other.data(), other.size()}})),
+                  MPC_RT_OK);
+        const RankPart part = ownPart(communicator.rank(), ranks, count);
+        for (size_t i = part.begin; i != part.end; ++i)
+          ASSERT_EQ(other[i], own[i]);
+      });
+    }
+}
+
+// The cost that mpcc states.
+TEST(InBFloat16, TheErrorIsWithinItsBoundOnAnyNumberOfRanks) {
+  constexpr size_t count = 5000;
+  for (unsigned ranks : {2u, 3u, 5u, 8u}) {
+    std::vector<std::vector<float>> all;
+    for (unsigned rank = 0; rank != ranks; ++rank)
+      all.push_back(gradientOf(rank, count));
+    std::vector<std::vector<float>> results(ranks);
+    FakeJob(ranks).run([&](std::unique_ptr<Transport> transport) {
+      Communicator communicator(std::move(transport));
+      std::vector<float> own = all[communicator.rank()];
+      ASSERT_EQ(communicator.allReduce(inBFloat16(), own.data(), count), MPC_RT_OK);
+      results[communicator.rank()] = own;
+    });
+    for (const std::vector<float> &result : results)
+      EXPECT_EQ(result, results[0]);
+    for (size_t i = 0; i != count; ++i) {
+      double sum = 0, magnitudes = 0;
+      for (const std::vector<float> &one : all) {
+        sum += one[i];
+        magnitudes += std::fabs(one[i]);
+      }
+      EXPECT_LE(std::fabs(results[0][i] - sum),
+                (std::ceil(std::log2(ranks)) + 1) / 256 * magnitudes * 1.01);
+    }
+  }
+}
+
+TEST(InBFloat16, HalfOfTheBytesGo) {
+  FakeJob(2).run([&](std::unique_ptr<Transport> transport) {
+    Communicator communicator(std::move(transport));
+    communicator.log().open();
+    std::vector<float> own = gradientOf(communicator.rank(), 1000);
+    ASSERT_EQ(communicator.allReduce(inBFloat16(), own.data(), own.size()), MPC_RT_OK);
+    std::istringstream lines(communicator.log().lines());
+    std::string kind;
+    int64_t begin = 0, end = 0, number = 0, bytes = 0, error = 0;
+    while (lines >> kind >> begin >> end >> number) {
+      bytes += kind == "message" ? number : 0;
+      error = kind == "rounding" ? number : error;
+    }
+    EXPECT_EQ(bytes, 2000);
+    EXPECT_GT(error, 1000000); // billionths
+    EXPECT_LT(error, 2500000);
+  });
+}
+
+TEST(InBFloat16, InfinitiesAndNaNsReachEveryRankAndOneRankKeepsItsNumbers) {
+  FakeJob(4).run([&](std::unique_ptr<Transport> transport) {
+    Communicator communicator(std::move(transport));
+    const bool isOne = communicator.rank() == 2;
+    float own[] = {isOne ? INFINITY : 1, isOne ? NAN : 1, isOne ? -INFINITY : INFINITY};
+    ASSERT_EQ(communicator.allReduce(inBFloat16(), own, 3), MPC_RT_OK);
+    EXPECT_EQ(own[0], INFINITY);
+    EXPECT_TRUE(std::isnan(own[1]) && std::isnan(own[2]));
+  });
+  Communicator alone(std::make_unique<SelfTransport>());
+  float number = 1.001f;
+  ASSERT_EQ(alone.allReduce(inBFloat16(), &number, 1), MPC_RT_OK);
+  EXPECT_EQ(number, 1.001f);
 }
 
 // A transport like an MPI that may be called by one thread only.

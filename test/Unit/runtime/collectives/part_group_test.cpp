@@ -59,7 +59,7 @@ TEST(PartGroup, OneOfTheResultsIsEnough) {
     });
 }
 
-TEST(PartGroup, AnyNumberOfRanksLeavesTheSameBytes) {
+void expectTheSameBytesOnAnyNumberOfRanks(Reduction reduction) {
   std::vector<float> expected;
   for (unsigned ranks : {1u, 2u, 4u, 8u}) {
     std::vector<std::vector<float>> results(allParts);
@@ -69,8 +69,8 @@ TEST(PartGroup, AnyNumberOfRanksLeavesTheSameBytes) {
                std::vector<float> a = numbersOf(part, 10000), b = numbersOf(part + 100, 3),
                                   c = numbersOf(part + 200, 50001), empty;
                const uint64_t first = reducer.start(
-                   floatSum, {{a.data(), a.size()}, {empty.data(), 0}, {b.data(), b.size()}});
-               const uint64_t second = reducer.start(floatSum, {{c.data(), c.size()}});
+                   reduction, {{a.data(), a.size()}, {empty.data(), 0}, {b.data(), b.size()}});
+               const uint64_t second = reducer.start(reduction, {{c.data(), c.size()}});
                EXPECT_EQ(reducer.wait(second), MPC_RT_OK) << mpc_rt_last_error();
                EXPECT_EQ(reducer.wait(first), MPC_RT_OK);
                EXPECT_EQ(reducer.wait(second), MPC_RT_OK); // again: nothing
@@ -87,6 +87,16 @@ TEST(PartGroup, AnyNumberOfRanksLeavesTheSameBytes) {
           << ranks << " ranks";
     }
   }
+}
+
+TEST(PartGroup, AnyNumberOfRanksLeavesTheSameBytes) {
+  expectTheSameBytesOnAnyNumberOfRanks(floatSum);
+}
+
+TEST(PartGroup, AnyNumberOfRanksLeavesTheSameBytesInBFloat16) {
+  Reduction narrow = floatSum;
+  narrow.inBFloat16 = true;
+  expectTheSameBytesOnAnyNumberOfRanks(narrow);
 }
 
 TEST(PartGroup, SumsOfThePartsBefore) {

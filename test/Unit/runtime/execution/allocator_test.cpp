@@ -10,6 +10,8 @@
 // Programs with the first headers call this symbol.
 extern "C" void
 initFirstOptions(mpc_rt_context_options_t *options) __asm__("mpc_rt_context_options_init");
+extern "C" MPC_RT_API void
+initSecondOptions(mpc_rt_context_options_t *options) __asm__("mpc_rt_context_options_init_2");
 
 namespace {
 
@@ -139,6 +141,25 @@ TEST(Allocator, IsNoneInOptionsOfOlderHeaders) {
   ASSERT_EQ(mpc_rt_context_create(pool.model, &memory.options, &context), MPC_RT_OK)
       << mpc_rt_last_error();
   EXPECT_EQ(mpc_rt_context_run(context, fake::trainStep, nullptr, nullptr, 3), MPC_RT_OK);
+  mpc_rt_context_release(context);
+}
+
+// The next headers had `allocator`, and no `communicator`.
+TEST(Allocator, IsTheLastInOptionsOfTheSecondHeaders) {
+  Pool pool;
+  union {
+    mpc_rt_context_options_t options;
+    unsigned char bytes[sizeof(mpc_rt_context_options_t)];
+  } memory;
+  std::memset(memory.bytes, 0xee, sizeof(memory.bytes));
+  initSecondOptions(&memory.options);
+  EXPECT_EQ(memory.options.struct_size, offsetof(mpc_rt_context_options_t, communicator));
+  EXPECT_EQ(memory.options.allocator, nullptr);
+  for (size_t i = memory.options.struct_size; i < sizeof(memory.bytes); ++i)
+    EXPECT_EQ(memory.bytes[i], 0xee) << "behind the old struct";
+  mpc_rt_context_t *context = nullptr;
+  ASSERT_EQ(mpc_rt_context_create(pool.model, &memory.options, &context), MPC_RT_OK)
+      << mpc_rt_last_error();
   mpc_rt_context_release(context);
 }
 
