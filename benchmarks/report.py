@@ -61,11 +61,12 @@ def rates(rows):
 
 
 def table(rows, names, about):
+    limits = [limit for row in rows for limit in row["ceilings"]]
     lines = ["# mpc beside its peers", "", f"Made by `{about['command']}` on {about['cpu']}, {about['threads']} threads. Milliseconds per step, medians over interleaved rounds; ratios are medians of those within rounds.",
              machine.surroundings_line(about),
              "The floor is the step's matrix products alone, each by oneDNN or by mpc, whichever is faster, and the optimizer's bytes at the rate of a triad, in the same run."
              " A step may be below it: the products alone write gradients to memory that an update takes from the cache.",
-             machine.ceilings_line([limit for row in rows for limit in row["ceilings"]]), "",
+             *([machine.ceilings_line(limits)] if limits else []), "",
              "| workload | policy | " + " | ".join(names) + " | best peer / mpc | floor | mpc / floor |", "|---" * (len(names) + 5) + "|"]  # fmt: skip
     for row in rows:
         ms = row["ms"]

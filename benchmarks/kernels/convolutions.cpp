@@ -89,11 +89,11 @@ public:
       convolver.forgetWeights();
     return !failed;
   }
-  // The kernel that computed it.
+  // The kernel that computed it, in "LAYER SIZES DTYPES KERNEL: REASON".
   std::string kernel() const {
-    std::string line = list.text();
-    line.erase(line.find_last_not_of('\n') + 1);
-    return line.substr(line.rfind(' ') + 1);
+    const std::string line = list.text();
+    const std::string named = line.substr(0, std::min(line.find(": "), line.find('\n')));
+    return named.substr(named.rfind(' ') + 1);
   }
   // Rules decide where the kernel that is asked for does not have the shape.
   bool isPossible() {

@@ -12,6 +12,7 @@ from torch import nn
 from torch.nn import functional as F
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "gpu"))
+import torch_graph
 import torch_modules
 
 
@@ -94,11 +95,11 @@ def finish(workload, outputs):
     return outputs if workload["model"] in ("elementwise", "reductions") else torch.softmax(outputs, -1)
 
 
-def load(folder, workload):
-    """The model of the workload, with the weights of FOLDER/model.keras; KERAS_BACKEND must be torch. Those of
-    keras.applications are Keras's own, as far as their logits."""
+def load(folder, workload, plain=False, mixed=False):
+    """The model of the workload, with the weights of FOLDER/model.keras, as far as its logits; KERAS_BACKEND must be torch. Those of
+    keras.applications are Keras's own, or plain PyTorch, where they and the examples are written layer by layer."""
     source = keras.saving.load_model(os.path.join(folder, "model.keras"), compile=False)
     models = {"mlp": mlp, "cnn": cnn, "lstm": lstm, "transformer": transformer, "elementwise": Elementwise, "reductions": Reductions}
-    if workload["model"] not in models:
-        return keras.Model(source.inputs, source.layers[-1].input)
-    return models[workload["model"]]([numpy.array(weight) for weight in source.get_weights()])
+    if workload["model"] in models:
+        return models[workload["model"]]([numpy.array(weight) for weight in source.get_weights()])
+    return torch_graph.Graph(source, mixed) if plain else keras.Model(source.inputs, source.layers[-1].input)

@@ -2,7 +2,8 @@
 """The workloads' models in plain PyTorch, speaking the protocol of `mpc-run bench --serve` (READY, go N,
 TIMES, quit, DONE). Lower precision by torch.autocast, as PyTorch's users do.
 
-  torch_peer.py FOLDER MODE WARMUP THREADS COMPILE WORKLOAD-JSON POLICY      COMPILE is on or off
+  torch_peer.py FOLDER MODE WARMUP THREADS COMPILE WORKLOAD-JSON POLICY      COMPILE is on, off, or frozen: predictions whose
+                                                                             weights are constants, which inductor packs and folds
 """
 
 import contextlib
@@ -10,13 +11,14 @@ import json
 import os
 import sys
 
-folder, mode, warmup, threads, compiled = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), sys.argv[5] == "on"
+folder, mode, warmup, threads, compiled = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), sys.argv[5]
 workload, policy = json.loads(sys.argv[6]), sys.argv[7]
 os.environ["OMP_NUM_THREADS"] = str(threads)
 os.environ["KERAS_BACKEND"] = "torch"
 
 import numpy
 import torch
+import torch._inductor.config
 import torch_models
 from serve import serve, take_stdout
 from torch.nn import functional as F
@@ -49,29 +51,40 @@ def adam(parameters, gradients, slots, count):
     torch._foreach_sub_(parameters, torch._foreach_mul(steps, rate))
 
 
-model = torch_models.load(folder, workload)
-update, slots = {"rmsprop": (rmsprop, 1), "adam": (adam, 2)}[workload.get("optimizer", "rmsprop")]
+@torch.no_grad()
+def sgd(parameters, gradients, slots, count):
+    torch._foreach_add_(parameters, gradients, alpha=-RATE)
+
+
+model = torch_models.load(folder, workload, plain=True, mixed="bfloat16" in policy)
+update, slots = {"rmsprop": (rmsprop, 1), "adam": (adam, 2), "sgd": (sgd, 0)}[workload.get("optimizer", "rmsprop")]
 parameters = [value for value in model.parameters() if value.requires_grad]
 state = [[torch.zeros_like(value) for value in parameters] for _ in range(slots)]
 count = torch.zeros(())
 lower = (lambda: torch.autocast("cpu", torch.bfloat16)) if "bfloat16" in policy else contextlib.nullcontext
 data = numpy.load(os.path.join(folder, "data.npz"))
-x, y = torch.from_numpy(data["x"]), torch.from_numpy(data["y0"]).long()
+x, y = torch.from_numpy(data["x"]), torch.from_numpy(data["y0"])
+has_classes = not y.is_floating_point()
+y = y.long() if has_classes else y
 
 
 def loss_of(x, y):
     with lower():
-        logits = model(x)
-    return F.cross_entropy(logits.float(), y)
+        outputs = model(x).float()
+    return F.cross_entropy(outputs.movedim(-1, 1), y) if has_classes else F.mse_loss(outputs, y)
 
 
 def prediction(x):
     with lower():
-        outputs = model(x)
-    return torch_models.finish(workload, outputs.float())
+        outputs = model(x).float()
+    return torch_models.finish(workload, outputs) if has_classes else outputs
 
 
-if compiled:
+if compiled == "frozen":
+    torch._inductor.config.freezing = True
+if os.environ.get("ATEN_CPU_CAPABILITY") == "avx2":
+    torch._inductor.config.cpp.simdlen = 256
+if compiled != "off":
     loss_of, prediction, update = torch.compile(loss_of), torch.compile(prediction), torch.compile(update)
 model.train(mode == "train")
 
@@ -85,7 +98,7 @@ def step():
         for value in parameters:
             value.grad = None
         return float(result)
-    with torch.inference_mode():
+    with torch.no_grad() if compiled == "frozen" else torch.inference_mode():
         return prediction(x).numpy()
 
 

@@ -22,17 +22,27 @@ using linalg::GenericOp;
 /// Ops of a body that is cheaper to repeat than to store.
 static constexpr int64_t kCheapOps = 6;
 
-/// Whether the body only casts, compares and selects.
-static bool isCheap(GenericOp op) {
+namespace {
+enum class Work {
+  Moves,      ///< casts, comparisons and selections
+  Arithmetic, ///< sums, differences and products of these, too
+  More
+};
+} // namespace
+
+static Work workOf(GenericOp op) {
   int64_t count = 0;
+  Work work = Work::Moves;
   for (Operation &inner : op.getBody()->without_terminator()) {
     if (isa<arith::ConstantOp>(inner))
       continue;
-    if (!isa<CastOpInterface>(inner) && !scalarPropertiesOf(&inner).isCheap)
-      return false;
+    if (isa<arith::AddFOp, arith::SubFOp, arith::MulFOp>(inner))
+      work = Work::Arithmetic;
+    else if (!isa<CastOpInterface>(inner) && !scalarPropertiesOf(&inner).isCheap)
+      return Work::More;
     ++count;
   }
-  return count <= kCheapOps;
+  return count <= kCheapOps ? work : Work::More;
 }
 
 /// Whether repeating the producer in a consumer reads no more than its result would cost.
@@ -80,7 +90,8 @@ static Decision decide(OpOperand *operand) {
       return {Merge::No, "the producer updates its destination in place"};
   if (!fitOneKernel(producer, consumer))
     return {Merge::No, "the kernel would have too many operands or ops"};
-  bool cheap = isCheap(producer);
+  const Work work = workOf(producer);
+  const bool cheap = work == Work::Moves;
   bool repeats = !consumer.getMatchingIndexingMap(operand).isPermutation();
   // An example is a matrix that was transposed so that neighbours read neighbours.
   for (OpOperand *other : consumer.getDpsInputOperands())
@@ -95,6 +106,9 @@ static Decision decide(OpOperand *operand) {
   bool vanishes = llvm::all_of(
       producer->getUses(), [](OpOperand &use) { return linalg::areElementwiseOpsFusable(&use); });
   if (cheap && (vanishes || readsNoMore(producer)))
+    return {Merge::Repeat, ""};
+  // The centered values of a normalisation, whose input lies in memory anyway.
+  if (work == Work::Arithmetic && vanishes && readsNoMore(producer))
     return {Merge::Repeat, ""};
   if (canShare(producer, consumer, operand))
     return {Merge::Share, ""};

@@ -335,7 +335,8 @@ def FuseLinalg : EntryPass<"mpc-fuse-linalg", "Tensors"> {
     In entries, after convert-mpc-to-linalg. A producer without reductions moves into its consumer when
     no work is repeated: it is the only consumer, or all others come later and read the value from the
     merged op. Cheap producers (casts, comparisons, selections) are repeated in each consumer where
-    that saves memory traffic; exp, tanh or a random generator never are. Nothing crosses
+    that saves memory traffic, and so are a few sums and products that then need no memory at all; exp,
+    tanh or a random generator never are. Nothing crosses
     mpcrt.contract. Roundings stay where they are.
 
     Remarks: `mpc-fusion` / `elementwise`, for each merge and each that was refused.

@@ -127,6 +127,26 @@ func.func @steps(%w: tensor<8xf32>, %g: tensor<8xf32>, %m: tensor<8xf32>, %v: te
   return %0#0, %0#1, %0#2, %1#0, %1#1, %1#2 : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
 }
 
+// A difference that all its users can compute from what is in memory anyway needs no memory: the centered
+// values of a normalisation.
+// CHECK-LABEL: func.func @centered
+func.func @centered(%x: tensor<?x8xf32>, %m: tensor<8xf32>) -> (tensor<8xf32>, tensor<?x8xf32>) attributes {mpc.entry} {
+  // CHECK: linalg.generic {{.*}} ins(%arg0, %arg1 : tensor<?x8xf32>, tensor<8xf32>) outs(%{{.*}} : tensor<8xf32>)
+  // CHECK: arith.subf
+  // CHECK: arith.mulf
+  // CHECK: arith.addf
+  // CHECK: linalg.generic {{.*}} ins(%arg0, %arg1 : tensor<?x8xf32>, tensor<8xf32>) outs(%{{.*}} : tensor<?x8xf32>)
+  // CHECK: arith.subf
+  // CHECK: math.tanh
+  // CHECK-NOT: linalg.generic
+  // CHECK: return
+  %c = mpc.subtract %x, %m : tensor<?x8xf32>, tensor<8xf32>
+  %s = mpc.multiply %c, %c : tensor<?x8xf32>, tensor<?x8xf32>
+  %v = mpc.reduce sum %s {axes = array<i64: 0>} : tensor<?x8xf32> -> tensor<8xf32>
+  %t = mpc.tanh %c : tensor<?x8xf32>
+  return %v, %t : tensor<8xf32>, tensor<?x8xf32>
+}
+
 // One that an output needs is stored; others read it.
 // CHECK-LABEL: func.func @stored
 func.func @stored(%x: tensor<?x8xf32>, %m: tensor<8xf32>) -> (tensor<?x8xf32>, tensor<?x8xf32>) attributes {mpc.entry} {

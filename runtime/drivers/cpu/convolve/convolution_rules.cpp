@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/drivers/cpu/convolve/convolution_rules.h"
 #include "runtime/drivers/cpu/convolve/image_product.h"
+#include "runtime/drivers/cpu/convolve/windowed_filter_gradient.h"
 #include "runtime/drivers/cpu/kernels/kernel_rule.h"
 
 #include <algorithm>
@@ -16,6 +17,10 @@ struct Traits {
 
   bool toFilter() const { return shape.direction == MPC_RT_CONVOLUTION_FILTER_GRADIENT; }
   bool isFloat32() const { return shape.lhs == MPC_RT_FLOAT32 && shape.rhs == MPC_RT_FLOAT32; }
+  // All taps; where a step has several pixels, few of them begin and end with one.
+  bool sharesRows() const {
+    return kernel.depth == 1 && WindowedFilterGradient::sharesRows(kernel, shape);
+  }
 };
 
 int64_t roundedUp(int64_t value, int64_t to) { return (value + to - 1) / to * to; }
@@ -26,7 +31,8 @@ bool hasFewChannels(const Traits &t) {
   return std::min(t.shape.channels, t.shape.filters) < fewestChannels;
 }
 
-// Products for each row and column that is packed: taps of the innermost dimension pack their own.
+// Products for each row and column that is packed, if taps of the innermost dimension pack their
+// own.
 int64_t usesOfPacked(const Convolution &c) {
   return c.kernel[0] * c.kernel[1] * c.channels * c.filters / (c.channels + c.filters);
 }
@@ -70,12 +76,17 @@ bool leavesCaches(const Traits &t) {
   const Convolution &c = t.shape;
   const size_t cut = c.outputs[0] > 1 ? 0 : 1;
   const int64_t bands = std::max<int64_t>(c.outputs[cut] / (2 * c.kernel[cut]), 1);
-  return c.kernel[2] * (c.imageElements() + c.outputElements()) / bands > mostPacked;
+  const int64_t copies = t.sharesRows() ? 1 : c.kernel[2];
+  return copies * (c.imageElements() + c.outputElements()) / bands > mostPacked;
 }
 // Packing has to be worth it: what is multiplied with what is packed.
 bool isPackingWorthIt(const Traits &t) {
   constexpr int64_t fewestUses = 64;
   return isFull(t) && usesOfPacked(t.shape) >= fewestUses;
+}
+bool isSharingWorthIt(const Traits &t) {
+  constexpr int64_t fewestUses = 160;
+  return isFull(t) && t.sharesRows() && t.shape.kernel[2] * usesOfPacked(t.shape) >= fewestUses;
 }
 
 constexpr const char *emerald = "Emerald Rapids", *zen = "Zen 4";
@@ -102,6 +113,8 @@ constexpr KernelRule<Traits> rules[] = {
      "Zen 3"},
     {everyCpu, wideKernels, anyOperands, isPackingWorthIt, Taken::own,
      "what is packed is used often", zen},
+    {everyCpu, wideKernels, anyOperands, isSharingWorthIt, Taken::own,
+     "all taps read what is packed", zen},
     {everyCpu, wideKernels, anyOperands, always, Taken::library, "packing costs more than it saves",
      zen},
 };

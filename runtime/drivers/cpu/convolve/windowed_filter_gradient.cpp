@@ -14,6 +14,8 @@ constexpr int64_t packedBlockBytes = 1 << 20;
 constexpr int64_t mostSampleBytes = 12 << 20, bandBytes = 8 << 20;
 // The most pixels in a row of a group of samples.
 constexpr int64_t mostGroupPixels = 256;
+// The kernel begins anew with each row that has others between its end and the next one.
+constexpr int64_t fewestSharedPixels = 48;
 
 // Samples whose rows follow each other in steps: the fewest that need hardly more of these than
 // more samples would.
@@ -34,11 +36,29 @@ int64_t groupSamplesFor(const MicroKernel &kernel, const Convolution &c) {
 
 // ---- Operands -----------------------------------------------------------------------------------
 
-void WindowedFilterGradient::Operand::add(const Packing &packing) {
-  auto same = std::find(packings.begin(), packings.end(), packing);
-  ofTap.push_back(static_cast<size_t>(same - packings.begin()));
-  if (same == packings.end())
-    packings.push_back(packing);
+void WindowedFilterGradient::Operand::add(const std::vector<Packing> &taps, bool areShared,
+                                          int64_t depth) {
+  for (const Packing &tap : taps) {
+    Packing rows = tap;
+    if (areShared)
+      for (const Packing &other : taps)
+        if (other.count > 0 && (other.first - tap.first) % tap.stride == 0) {
+          const int64_t end = std::max(rows.end(), other.end());
+          rows.first = std::min(rows.first, other.first);
+          rows.count = (end - rows.first) / rows.stride;
+        }
+    // The last step holds zeros behind the tap, or no pixel at all.
+    const int64_t skipped = (tap.first - rows.first) / rows.stride;
+    const bool endsWithStep = tap.count % depth == 0 || skipped + tap.count == rows.count;
+    if (tap.count == 0 || skipped % depth != 0 || !endsWithStep)
+      rows = tap;
+    rows.steps = areShared ? ceilDivide(rows.count, depth) : tap.steps;
+    const auto same = std::find(packings.begin(), packings.end(), rows);
+    ofTap.push_back({static_cast<size_t>(same - packings.begin()),
+                     (tap.first - rows.first) / rows.stride / depth});
+    if (same == packings.end())
+      packings.push_back(rows);
+  }
 }
 
 void WindowedFilterGradient::Operand::setOffsets() {
@@ -58,10 +78,6 @@ int64_t WindowedFilterGradient::Operand::position(int64_t outer, int64_t row) co
          row / rowStride;
 }
 
-int64_t WindowedFilterGradient::Operand::rowBytes(const Packing &packing) const {
-  return packing.steps * panelLanes * laneBytes;
-}
-
 int64_t WindowedFilterGradient::Operand::groupBytes() const {
   int64_t bytes = 0;
   for (const Packing &packing : packings)
@@ -75,6 +91,12 @@ bool WindowedFilterGradient::multiplies(const MicroKernel &kernel, const Convolu
   };
   return c.groups == 1 && c.direction == MPC_RT_CONVOLUTION_FILTER_GRADIENT && packs(c.lhs) &&
          packs(c.rhs) && c.out <= MPC_RT_FLOAT16;
+}
+
+bool WindowedFilterGradient::sharesRows(const MicroKernel &kernel, const Convolution &c) {
+  const bool isOneRow = c.outputs[0] * c.outputs[1] == 1;
+  return c.kernel[2] > 1 && (isOneRow || c.outputs[2] >= fewestSharedPixels) &&
+         groupSamplesFor(kernel, c) == 1;
 }
 
 WindowedFilterGradient::WindowedFilterGradient(ThreadTeam &team, const VectorKernels &vectors,
@@ -105,12 +127,18 @@ WindowedFilterGradient::WindowedFilterGradient(ThreadTeam &team, const VectorKer
                 ofChannels.packLhsPixels, shape.strides[1]);
   rhs = operand(shape.rhs, shape.outputs, shape.filters, kernel, kernel.packRhs,
                 kernel.packRhsPixels, 1);
+  std::vector<Packing> ofImages, ofOutputs;
   for (int64_t tap = 0; tap < shape.kernel[2]; ++tap) {
     const TapRange range = outputsOfTap(shape, 2, tap);
     const int64_t steps = ceilDivide(groupSamples * range.count, depth);
-    lhs.add({imageOf(shape, 2, range.first, tap), shape.strides[2], range.count, steps, 0});
-    rhs.add({range.first, 1, range.count, steps, 0});
+    ofImages.push_back(
+        {imageOf(shape, 2, range.first, tap), shape.strides[2], range.count, steps, 0});
+    ofOutputs.push_back({range.first, 1, range.count, steps, 0});
+    stepsOfTap.push_back(steps);
   }
+  const bool areShared = sharesRows(micro, shape);
+  lhs.add(ofImages, areShared, depth);
+  rhs.add(ofOutputs, areShared, depth);
   sumStride = rhs.panels * rhs.panelLanes;
   const int64_t sumBytes = Convolution::product(shape.kernel) * lhs.lanes * sumStride *
                            static_cast<int64_t>(sizeof(float));
@@ -131,7 +159,7 @@ WindowedFilterGradient::WindowedFilterGradient(ThreadTeam &team, const VectorKer
           units.push_back({tap, panel, lane, std::min(kernel.rows, end - lane)});
       }
   for (std::vector<Piece> &own : pieces)
-    own.reserve(static_cast<size_t>(blockGroups * shape.outputs[0]));
+    own.reserve(static_cast<size_t>(blockGroups * shape.outputs[0] * shape.outputs[1]));
   reserve(packed, static_cast<uint64_t>(blockGroups * bytes));
   reserve(sums, static_cast<uint64_t>(sumBytes));
 }
@@ -244,22 +272,30 @@ void WindowedFilterGradient::collect(const Unit &unit, int64_t groups,
   const int64_t last = unit.tap % shape.kernel[2];
   const int64_t middle = unit.tap / shape.kernel[2] % shape.kernel[1];
   const int64_t outermost = unit.tap / shape.kernel[2] / shape.kernel[1];
-  const Packing &lhsRows = lhs.packings[lhs.ofTap[static_cast<size_t>(last)]];
-  const Packing &rhsRows = rhs.packings[rhs.ofTap[static_cast<size_t>(last)]];
+  const Tap &lhsTap = lhs.ofTap[static_cast<size_t>(last)];
+  const Tap &rhsTap = rhs.ofTap[static_cast<size_t>(last)];
+  const Packing &lhsRows = lhs.packings[lhsTap.packing], &rhsRows = rhs.packings[rhsTap.packing];
+  const int64_t steps = stepsOfTap[static_cast<size_t>(last)];
   const TapRange outer = outputsInBand(0, outermost);
   const TapRange rows = outputsInBand(1, middle);
-  if (rows.count == 0 || lhsRows.steps == 0)
+  if (rows.count == 0 || steps == 0)
     return;
   const uint8_t *panel = packed.data() + groups * (lhs.groupBytes() + rhsRows.offset) +
-                         unit.panel * groups * rhs.rows() * rhs.rowBytes(rhsRows);
+                         unit.panel * groups * rhs.rows() * rhs.rowBytes(rhsRows) +
+                         rhsTap.skipped * rhs.stepBytes();
+  // Rows without a gap between them are one piece.
+  const bool areWhole = steps == lhsRows.steps && steps == rhsRows.steps;
+  const int64_t count = areWhole ? 1 : rows.count,
+                stepsOfPiece = areWhole ? rows.count * steps : steps;
   for (int64_t group = 0; group < groups; ++group)
     for (int64_t i = outer.first; i < outer.first + outer.count; ++i) {
-      const int64_t from =
+      const int64_t lhsRow =
+          group * lhs.rows() +
           lhs.positionAt(imageOf(shape, 0, i, outermost), imageOf(shape, 1, rows.first, middle));
-      own.push_back(
-          {(group * lhs.rows() + from) * lhs.rowBytes(lhsRows),
-           panel + (group * rhs.rows() + rhs.positionAt(i, rows.first)) * rhs.rowBytes(rhsRows),
-           rows.count * lhsRows.steps});
+      const int64_t rhsRow = group * rhs.rows() + rhs.positionAt(i, rows.first);
+      for (int64_t row = 0; row < count; ++row)
+        own.push_back({(lhsRow + row) * lhs.rowBytes(lhsRows) + lhsTap.skipped * lhs.stepBytes(),
+                       panel + (rhsRow + row) * rhs.rowBytes(rhsRows), stepsOfPiece});
     }
 }
 
@@ -277,7 +313,7 @@ void WindowedFilterGradient::multiplyBlock(int64_t groups, bool first) {
           collect(unit, groups, own);
         before = &unit;
         const Packing &rows =
-            lhs.packings[lhs.ofTap[static_cast<size_t>(unit.tap % shape.kernel[2])]];
+            lhs.packings[lhs.ofTap[static_cast<size_t>(unit.tap % shape.kernel[2])].packing];
         const int64_t panel = unit.lane / lhs.panelLanes;
         const uint8_t *start =
             packed.data() + groups * rows.offset + panel * groups * lhs.rows() * lhs.rowBytes(rows);
@@ -288,7 +324,7 @@ void WindowedFilterGradient::multiplyBlock(int64_t groups, bool first) {
         PieceTile tile = {};
         tile.lanes = lanes;
         tile.rows = unit.lanes;
-        tile.lhsStepBytes = lhs.panelLanes * lhs.laneBytes;
+        tile.lhsStepBytes = lhs.stepBytes();
         tile.lastStepBytes = lhs.laneBytes;
         tile.pieces = own.data();
         tile.count = static_cast<int64_t>(own.size());

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A product over the pixels of the outputs for each tap. Both operands are packed across pixels, a
-// block of samples at a time, or a band of a large one; taps that differ in the innermost dimension
-// only have packed rows of their own, and share them with those that differ in the others. Where a
-// step of the kernel is longer than a row has pixels, rows of several samples share steps. Sums are
-// float32 sums, whose order depends neither on the block nor on the number of threads.
+// block of samples at a time, or a band of a large one, and taps that differ in the outer
+// dimensions share what is packed. Those that differ in the innermost one share long rows, which
+// they read from different pixels on; of short rows each has its own, which follow each other
+// without a gap. Where a step of the kernel is longer than a row has pixels, rows of several
+// samples share steps. Sums are float32 sums, whose order depends neither on the block nor on the
+// number of threads.
 #ifndef MPC_RUNTIME_DRIVERS_CPU_CONVOLVE_WINDOWED_FILTER_GRADIENT_H
 #define MPC_RUNTIME_DRIVERS_CPU_CONVOLVE_WINDOWED_FILTER_GRADIENT_H
 
@@ -25,6 +27,8 @@ class WindowedFilterGradient final : public FilterGradient {
 public:
   // Whether the kernel packs both operands.
   static bool multiplies(const MicroKernel &kernel, const Convolution &shape);
+  // Whether taps of the innermost dimension share packed rows.
+  static bool sharesRows(const MicroKernel &kernel, const Convolution &shape);
 
   WindowedFilterGradient(ThreadTeam &team, const VectorKernels &vectors, const MicroKernel &kernel,
                          const Convolution &shape);
@@ -32,15 +36,21 @@ public:
   uint64_t bytes() const override { return packed.size() + sums.size(); }
 
 private:
-  // Rows of the innermost dimension, packed for the outputs that have a tap inside the image: panel
-  // by panel, group of samples by group.
+  // Rows of the innermost dimension, packed for the outputs that have a tap inside the image, or
+  // for several such taps: panel by panel, group of samples by group.
   struct Packing {
     int64_t first, stride, count; // pixels of the operand, in one sample
     int64_t steps;                // of a group
     int64_t offset;               // bytes before it, of each group in a block
+    int64_t end() const { return first + stride * count; }
     bool operator==(const Packing &other) const {
       return first == other.first && count == other.count;
     }
+  };
+  // Where a tap of the innermost dimension begins.
+  struct Tap {
+    size_t packing;
+    int64_t skipped; // steps
   };
   struct Operand {
     mpc_rt_dtype_t dtype;
@@ -53,16 +63,18 @@ private:
     PackPanels pack;
     PackPixels packPixels;
     std::vector<Packing> packings;
-    std::vector<size_t> ofTap; // along the innermost dimension
+    std::vector<Tap> ofTap; // along the innermost dimension
 
-    void add(const Packing &packing);
+    // Rows for each tap, or for all that can share them in steps of so many pixels.
+    void add(const std::vector<Packing> &taps, bool areShared, int64_t depth);
     void setOffsets();    // of the packings, for these extents
     int64_t rows() const; // packed ones of a group
     int64_t position(int64_t outer, int64_t row) const;
     int64_t positionAt(int64_t outer, int64_t row) const { // of the whole operand
       return position(outer - origin[0], row - origin[1]);
     }
-    int64_t rowBytes(const Packing &packing) const;
+    int64_t stepBytes() const { return panelLanes * laneBytes; }
+    int64_t rowBytes(const Packing &packing) const { return packing.steps * stepBytes(); }
     int64_t groupBytes() const;
   };
   // A tile of the result.
@@ -98,6 +110,7 @@ private:
   Operand lhs, rhs;
   const size_t cut; // dimension of the bands
   int64_t bands = 1, blockGroups, sumStride;
+  std::vector<int64_t> stepsOfTap; // along the innermost dimension
   std::vector<Unit> units;
   std::vector<std::vector<Piece>> pieces; // a thread's own
   Buffer packed, sums;

@@ -98,6 +98,55 @@ TEST_P(WindowedProducts, AreExactInGroupsOfSamples) {
   }
 }
 
+// Filter gradients whose taps read the same packed rows from different pixels on, which may be
+// padding for some: a row alone, and rows with others between their ends.
+TEST_P(WindowedProducts, AreExactWhereTapsShareLongRows) {
+  uint32_t seed = 0;
+  for (int64_t height : {1, 5})
+    for (int64_t stride : {1, 2, 3})
+      for (int64_t dilation : {1, 2})
+        for (int64_t taps : {2, 3, 5}) {
+          ConvolutionCase c;
+          c.direction = MPC_RT_CONVOLUTION_FILTER_GRADIENT;
+          c.batch = 3;
+          c.channels = 12, c.filters = 70;
+          c.images = {height, 50 * stride + static_cast<int64_t>(seed % 3)};
+          c.kernel = {height > 1 ? 3 : 1, taps};
+          c.strides = {1, stride};
+          c.dilations = {1, dilation};
+          const int64_t reach = (taps - 1) * dilation;
+          c.low = {0, reach / 2}, c.high = {height > 1 ? 1 : 0, reach - reach / 2};
+          c.lhs = c.rhs = c.out = takesBFloat16() ? MPC_RT_BFLOAT16 : MPC_RT_FLOAT32;
+          c.seed = seed++;
+          ConvolutionData data(c);
+          data.putInfinity(seed % 2, seed);
+          run(data, 2);
+          EXPECT_EQ(data.difference(), "") << c.text();
+        }
+}
+
+TEST_P(WindowedProducts, PackLongRowsOnceForAllTaps) {
+  if (GetParam()->depth != 1)
+    GTEST_SKIP() << "a step has several pixels";
+  ConvolutionCase c;
+  c.direction = MPC_RT_CONVOLUTION_FILTER_GRADIENT;
+  c.batch = 1;
+  c.channels = c.filters = 64;
+  c.images = {4000};
+  c.strides = c.dilations = {1};
+  c.lhs = c.rhs = c.out = MPC_RT_FLOAT32;
+  const auto bytesFor = [&](int64_t taps) {
+    c.kernel = {taps};
+    c.low = {taps / 2}, c.high = {taps / 2};
+    ConvolutionData data(c);
+    const Convolution shape = resolve(data);
+    ThreadTeam team(1);
+    const uint64_t sums = static_cast<uint64_t>(taps * c.channels * c.filters) * sizeof(float);
+    return WindowedFilterGradient(team, vectorKernels(isa()), *GetParam(), shape).bytes() - sums;
+  };
+  EXPECT_LE(bytesFor(9), bytesFor(1) + (64 << 10)); // both round to pages
+}
+
 INSTANTIATE_TEST_SUITE_P(Every, WindowedProducts, everyMicroKernel(), microKernelName);
 
 } // namespace
