@@ -46,7 +46,7 @@ public:
           return input && input->literal && input->literal->hasBatch &&
                  b.bound[size_t(llvm::find(b.inputs, input) - b.inputs.begin())];
         })) {
-      b.error("mixes the open batch with values of the graph; say the batch: --batch=N");
+      b.errorOfOpenBatch("mixes the open batch with values of the graph");
       return false;
     }
     return emit();
@@ -80,8 +80,8 @@ private:
         b.error("the result is a tensor of shape " + printShape(shape) +
                 " and so without elements, which mpc does not compile");
       else if (!shape.empty() && llvm::is_contained(shape.drop_front(), mlir::ShapedType::kDynamic))
-        b.error("the result is a tensor of shape " + printShape(shape) +
-                ", in which the open batch is not the first dimension; say the batch: --batch=N");
+        b.errorOfOpenBatch("the result is a tensor of shape " + printShape(shape) +
+                           ", in which the open batch is not the first dimension");
     }
     return !b.hasFailed();
   }

@@ -49,7 +49,6 @@ GraphImporter::GraphImporter(mlir::MLIRContext &context, const Model &model,
 
 void GraphImporter::error(llvm::StringRef path, const llvm::Twine &message) {
   failed = true;
-  asksForBatch |= llvm::StringRef(message.str()).contains("--batch=N");
   const std::string place = path.empty() ? fileName : fileName + ":" + path.str();
   errors = llvm::joinErrors(std::move(errors), llvm::createStringError(llvm::errc::invalid_argument,
                                                                        place + ": " + message));
@@ -62,6 +61,11 @@ int64_t GraphImporter::getOpset(const Node &node) const {
     if (opset.domain == node.domain)
       return opset.version;
   return node.domain.empty() ? 1 : 0;
+}
+
+void GraphImporter::errorOfOpenBatch(llvm::StringRef path, const llvm::Twine &message) {
+  asksForBatch = true;
+  error(path, message + "; say the batch: --batch=N");
 }
 
 void GraphImporter::warn(llvm::StringRef path, const llvm::Twine &message) {

@@ -20,6 +20,9 @@ public:
   mlir::OwningOpRef<mlir::ModuleOp> run();
 
   void error(llvm::StringRef path, const llvm::Twine &message);
+  /// An error where a batch of a stated size would do: the message says how one states it, and
+  /// others, of inputs, where it is open.
+  void errorOfOpenBatch(llvm::StringRef path, const llvm::Twine &message);
   llvm::Error takeErrors() { return std::move(errors); }
   bool hasErrors() const { return failed; }
 
@@ -73,7 +76,7 @@ private:
   llvm::Error errors = llvm::Error::success();
   std::vector<std::string> warnings;
   bool failed = false;
-  bool asksForBatch = false; ///< an error
+  bool asksForBatch = false; ///< some error does
 };
 
 /// One node as an mpc.layer, or as constants where all that it reads is constant. False after an

@@ -27,6 +27,12 @@ Value NodeInputs::error(const llvm::Twine &message) {
   return {};
 }
 
+Value NodeInputs::errorOfOpenBatch(const llvm::Twine &message) {
+  failed = true;
+  importer.errorOfOpenBatch(path, node.op + ": " + message);
+  return {};
+}
+
 // ---- Inputs -------------------------------------------------------------------------------------
 
 Value NodeInputs::get(unsigned i) {
@@ -39,9 +45,8 @@ Value NodeInputs::get(unsigned i) {
     return error("input " + llvm::Twine(i) + " is a sequence; expected a tensor");
   if (input.literal) {
     if (input.literal->hasBatch && !movesElements)
-      return error("input " + llvm::Twine(i) +
-                   " depends on the open batch in a way that is not supported; say the batch: "
-                   "--batch=N");
+      return errorOfOpenBatch("input " + llvm::Twine(i) +
+                              " depends on the open batch in a way that is not supported");
     return bound[i] = makeLiteral(*input.literal);
   }
   const bool isVariable = input.variable.has_value();
@@ -113,7 +118,7 @@ void NodeInputs::warn(const llvm::Twine &message) { importer.warn(path, node.op 
 std::optional<llvm::SmallVector<int64_t>> NodeInputs::getIntegers(unsigned i,
                                                                   llvm::StringRef what) {
   if (const Literal *literal = getLiteral(i); literal && literal->hasBatch) {
-    error(what + " depends on the open batch; say the batch: --batch=N");
+    errorOfOpenBatch(what + " depends on the open batch");
     return std::nullopt;
   }
   return getExtents(i, what);

@@ -153,7 +153,7 @@ template <typename Op> void softmax(B &b) {
     return (void)b.error("takes no scalars");
   llvm::ArrayRef<int64_t> shape = b.shapeOf(x);
   if (mlir::ShapedType::isDynamic(shape[*axis]))
-    return (void)b.error("the axis is the open batch; say the batch: --batch=N");
+    return (void)b.errorOfOpenBatch("the axis is the open batch");
   if (!isFlat || *axis == rank - 1)
     return b.setResult(0, b.make<Op>(x, *axis));
   const llvm::SmallVector<int64_t> original(shape);
@@ -181,7 +181,7 @@ void hardmax(B &b) {
       flat[*axis] *= flat.back();
   const int64_t extent = flat[*axis];
   if (mlir::ShapedType::isDynamic(extent))
-    return (void)b.error("the axis is the open batch; say the batch: --batch=N");
+    return (void)b.errorOfOpenBatch("the axis is the open batch");
   llvm::SmallVector<int64_t> kept(flat), places(flat.size(), 1);
   kept[*axis] = 1;
   places[*axis] = extent;

@@ -27,7 +27,7 @@ Value broadcastTo(NodeBuilder &b, Value x, llvm::ArrayRef<int64_t> shape) {
   if (!llvm::is_contained(result, mlir::ShapedType::kDynamic))
     return b.make<BroadcastLikeOp>(x, makeTruth(b, result));
   if (!mlir::ShapedType::isDynamic(result.front()))
-    return b.error("the open batch would not be the first dimension; say it: --batch=N");
+    return b.errorOfOpenBatch("the open batch would not be the first dimension");
   llvm::SmallVector<int64_t> rest(result);
   rest.front() = 1;
   Value carrier = x;

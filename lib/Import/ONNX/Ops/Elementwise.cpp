@@ -239,9 +239,8 @@ void cast(B &b) {
   const auto to = DataType(b.attributes.getInteger("to", 0));
   if (const Literal *known = b.isVariable(0) ? nullptr : b.getLiteral(0);
       known && known->hasBatch && to != DataType::Int32 && to != DataType::Int64)
-    return (void)b.error("to " + spell(to) +
-                         " of what depends on the open batch is not supported; say the batch: "
-                         "--batch=N");
+    return (void)b.errorOfOpenBatch("to " + spell(to) +
+                                    " of what depends on the open batch is not supported");
   b.setResult(0, convert(b, x, b.getType(0), to, b.attributes.getFlag("saturate", true)), to);
 }
 

@@ -100,7 +100,7 @@ void transform(B &b) {
     return;
   const int64_t extent = b.shapeOf(x.real)[size_t(*axis)];
   if (mlir::ShapedType::isDynamic(extent) || extent < 1)
-    return (void)b.error("along the open batch; say the batch: --batch=N");
+    return (void)b.errorOfOpenBatch("along the open batch");
   const bool isReal = isInverse && isHalf;
   auto length = readCount(b, 1, "dft_length", isReal ? 2 * (extent - 1) : extent);
   if (!length || *length < 1)

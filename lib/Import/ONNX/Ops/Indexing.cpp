@@ -137,7 +137,7 @@ std::optional<Flattened> flatten(B &b, Value x, Value tuples, int64_t batchDims)
   int64_t count = 1;
   for (int64_t extent : extents) {
     if (mlir::ShapedType::isDynamic(extent) || count > (int64_t(1) << 40) / extent) {
-      b.error("the tuples index the open batch, or too many elements; say the batch: --batch=N");
+      b.errorOfOpenBatch("the tuples index the open batch, or too many elements");
       return std::nullopt;
     }
     count *= extent;
@@ -264,7 +264,7 @@ void oneHot(B &b) {
   spread.insert(spread.begin() + *axis, 1);
   numbered[size_t(*axis)] = count;
   if (mlir::ShapedType::isDynamic(spread.back()) && rank > 1 && spread.front() == 1 && *axis == 0)
-    return (void)b.error("the open batch would not be the first dimension; say it: --batch=N");
+    return (void)b.errorOfOpenBatch("the open batch would not be the first dimension");
   Value numbers = b.makeIndices(numbered, llvm::to_vector(llvm::seq<int64_t>(0, count)));
   Value isHit =
       b.makeCompare(ComparePredicate::EQ, b.makeReshape(places, spread), castTo(b, numbers, i64));
@@ -288,7 +288,7 @@ void compress(B &b) {
       return;
     axis = *named;
   } else if (tensorTypeOf(x).getNumDynamicDims()) {
-    return (void)b.error("without an axis counts across samples; say the batch: --batch=N");
+    return (void)b.errorOfOpenBatch("without an axis counts across samples");
   } else {
     x = b.makeReshape(x, {tensorTypeOf(x).getNumElements()});
   }

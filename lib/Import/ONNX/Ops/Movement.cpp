@@ -37,6 +37,15 @@ int64_t countElements(llvm::ArrayRef<int64_t> shape) {
 
 // ---- Shapes -------------------------------------------------------------------------------------
 
+void refuseShape(B &b, llvm::ArrayRef<int64_t> own, llvm::ArrayRef<int64_t> asked) {
+  const std::string message = "the input has the shape " + printShape(own) +
+                              ", which does not fit the shape " + printShape(asked);
+  if (llvm::is_contained(own, mlir::ShapedType::kDynamic))
+    b.errorOfOpenBatch(message);
+  else
+    b.error(message);
+}
+
 /// 0 is the input's extent, -1 what is left over, which may be the open batch.
 void reshape(B &b) {
   Value x = b.get(0);
@@ -71,20 +80,14 @@ void reshape(B &b) {
     const int64_t others = countElements(*shape);
     const bool isBatch = hasOpen && !llvm::is_contained(*shape, mlir::ShapedType::kDynamic);
     if (others == 0 || elements % others != 0 || (isBatch && elements != others))
-      return (void)b.error("the input has the shape " + printShape(own) +
-                           (isBatch
-                                ? ", whose open batch does not stay a dimension of its own; say "
-                                  "the batch: --batch=N"
-                                : ", which does not fit the shape " + printShape(*shape)));
+      return refuseShape(b, own, *shape);
     (*shape)[*rest] = isBatch ? mlir::ShapedType::kDynamic : elements / others;
   }
   if (countElements(*shape) != elements ||
       hasOpen != llvm::is_contained(*shape, mlir::ShapedType::kDynamic))
-    return (void)b.error("the input has the shape " + printShape(own) +
-                         ", which does not fit the shape " + printShape(*shape) +
-                         (hasOpen ? "; say the batch: --batch=N" : ""));
+    return refuseShape(b, own, *shape);
   if (hasOpen && !isOpen(shape->front()))
-    return (void)b.error("the open batch would not be the first dimension; say it: --batch=N");
+    return (void)b.errorOfOpenBatch("the open batch would not be the first dimension");
   b.setResult(0, b.makeReshape(x, *shape), b.getType(0));
 }
 
@@ -101,8 +104,7 @@ void flatten(B &b) {
   Extents flat{countElements(shape.take_front(split)), countElements(shape.drop_front(split))};
   if (!shape.empty() && isOpen(shape.front())) {
     if (split == 0 || flat[0] != 1)
-      return (void)b.error("the open batch does not stay a dimension of its own; say the batch: "
-                           "--batch=N");
+      return (void)b.errorOfOpenBatch("the open batch does not stay a dimension of its own");
     flat[0] = mlir::ShapedType::kDynamic;
   }
   b.setResult(0, b.makeReshape(x, flat), b.getType(0));
@@ -159,7 +161,7 @@ void unsqueeze(B &b) {
   for (int64_t axis : *resolved)
     shape.insert(shape.begin() + axis, 1);
   if (!shape.empty() && llvm::is_contained(llvm::drop_begin(shape), mlir::ShapedType::kDynamic))
-    return (void)b.error("the open batch would not be the first dimension; say it: --batch=N");
+    return (void)b.errorOfOpenBatch("the open batch would not be the first dimension");
   b.setResult(0, b.makeReshape(x, shape), b.getType(0));
 }
 
@@ -248,7 +250,7 @@ void split(B &b) {
     return;
   const int64_t extent = b.shapeOf(x)[*axis];
   if (isOpen(extent))
-    return (void)b.error("the axis is the open batch; say the batch: --batch=N");
+    return (void)b.errorOfOpenBatch("the axis is the open batch");
   const int64_t parts = int64_t(b.node.outputs.size());
   if (b.attributes.getInteger("num_outputs", parts) != parts)
     return (void)b.error("num_outputs is not the number of its outputs, " + llvm::Twine(parts));
@@ -302,7 +304,7 @@ void slice(B &b) {
       // Only the whole batch is known to be there.
       if (first == 0 && step == 1 && (end >= INT32_MAX || isOpen(end)))
         continue;
-      return (void)b.error("slices the open batch; say the batch: --batch=N");
+      return (void)b.errorOfOpenBatch("slices the open batch");
     }
     if (step == 0 || isOpen(end))
       return (void)b.error(step == 0 ? "a step is 0" : "an end is the open batch");
@@ -377,7 +379,7 @@ void gather(B &b) {
     return;
   const int64_t extent = b.shapeOf(x)[*axis];
   if (isOpen(extent))
-    return (void)b.error("the axis is the open batch; say the batch: --batch=N");
+    return (void)b.errorOfOpenBatch("the axis is the open batch");
   // One known element is a slice.
   if (const Literal *literal = b.getLiteral(1);
       literal && literal->isInteger() && !literal->hasBatch && literal->tensor.size() == 1) {
@@ -396,10 +398,10 @@ void gather(B &b) {
     return;
   const bool isTwice = llvm::is_contained(b.shapeOf(x), mlir::ShapedType::kDynamic) &&
                        llvm::is_contained(b.shapeOf(indices), mlir::ShapedType::kDynamic);
-  if (b.isFloat(indices) || isTwice)
-    return (void)b.error(isTwice ? "table and indices both have the open batch; say the batch: "
-                                   "--batch=N"
-                                 : "indices must be integers");
+  if (b.isFloat(indices))
+    return (void)b.error("indices must be integers");
+  if (isTwice)
+    return (void)b.errorOfOpenBatch("table and indices both have the open batch");
   b.setResult(0, b.make<GatherOp>(x, indices, *axis), b.getType(0));
 }
 

@@ -229,7 +229,7 @@ void triangle(B &b) {
     offset = b.has(1) ? b.makeReshape(b.get(1), {}) : integer(b, i64, 0);
   }
   if (mlir::ShapedType::isDynamic(rows))
-    return (void)b.error("the rows are the open batch; say the batch: --batch=N");
+    return (void)b.errorOfOpenBatch("the rows are the open batch");
   auto numbers = [&](int64_t count, llvm::ArrayRef<int64_t> shape) {
     return b.makeLiteral(
         Literal::fromIntegers(b.builder, shape, llvm::to_vector(llvm::seq<int64_t>(0, count))));

@@ -22,7 +22,7 @@ static void emitSlice(B &b) {
                 count = b.attributes.getInteger("count", 1);
   const int64_t extent = b.shapeOf(x)[size_t(axis)];
   if (mlir::ShapedType::isDynamic(extent))
-    return (void)b.error("takes parts of the open batch; say the batch: --batch=N");
+    return (void)b.errorOfOpenBatch("takes parts of the open batch");
   if (first < 0 || count < 1 || first > extent - count)
     return (void)b.error("takes elements " + llvm::Twine(first) + " to " +
                          llvm::Twine(first + count) + " of " + llvm::Twine(extent));

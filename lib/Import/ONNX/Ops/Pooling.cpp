@@ -189,7 +189,7 @@ void averagePool(B &b) {
 /// The number of each element in the input: row-major, or column-major in the last two dimensions.
 std::optional<Value> numberElements(B &b, const Pool &pool, llvm::ArrayRef<int64_t> inputShape) {
   if (llvm::is_contained(inputShape, mlir::ShapedType::kDynamic)) {
-    b.error("indices of the largest elements need a known batch: --batch=N");
+    b.errorOfOpenBatch("indices of the largest elements need a known batch");
     return std::nullopt;
   }
   Extents strides(inputShape.size(), 1);

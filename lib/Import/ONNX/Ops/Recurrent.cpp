@@ -94,7 +94,7 @@ bool Recurrence::read() {
   steps = b.shapeOf(x)[1];
   const int64_t features = b.shapeOf(x)[2];
   if (mlir::ShapedType::isDynamic(steps)) {
-    b.error("the number of steps is open; say it: --input-shape, or the batch: --batch=N");
+    b.errorOfOpenBatch("the number of steps is open, which --input-shape says");
     return false;
   }
   if (b.shapeOf(kernel) != llvm::ArrayRef<int64_t>{directions, gates * units, features} ||

@@ -179,7 +179,7 @@ Value product(B &b, Value x, const Reduction &r) {
                        reducedShape(b.shapeOf(x), r.axes, r.keepDims));
   for (int64_t axis : r.axes) {
     if (mlir::ShapedType::isDynamic(b.shapeOf(y)[axis]))
-      return b.error("a product over the open batch is not supported; say the batch: --batch=N");
+      return b.errorOfOpenBatch("a product over the open batch is not supported");
     while (b.shapeOf(y)[axis] > 1) {
       const int64_t extent = b.shapeOf(y)[axis], half = extent / 2;
       Value first = b.make<SliceOp>(y, axis, 0, half),
@@ -212,7 +212,7 @@ template <bool smallest> void argument(B &b) {
     return;
   const int64_t extent = b.shapeOf(x)[*axis];
   if (mlir::ShapedType::isDynamic(extent))
-    return (void)b.error("the axis is the open batch; say the batch: --batch=N");
+    return (void)b.errorOfOpenBatch("the axis is the open batch");
   const llvm::SmallVector<int64_t> kept =
       reducedShape(b.shapeOf(x), {*axis}, /*keepDims=*/b.attributes.getFlag("keepdims", true));
   if (!b.isFloat(x)) {
@@ -234,7 +234,7 @@ template <bool smallest> void argument(B &b) {
 Value sumAlong(B &b, Value x, int64_t axis) {
   const int64_t rank = b.rankOf(x), extent = b.shapeOf(x)[axis];
   if (mlir::ShapedType::isDynamic(extent))
-    return b.error("the axis is the open batch; say the batch: --batch=N");
+    return b.errorOfOpenBatch("the axis is the open batch");
   const bool isReverse = b.attributes.getFlag("reverse"),
              isExclusive = b.attributes.getFlag("exclusive");
   // Row i of the result sees column j of the input.
@@ -268,7 +268,7 @@ Value sumAlong(B &b, Value x, int64_t axis) {
 Value multiplyAlong(B &b, Value x, int64_t axis) {
   const int64_t rank = b.rankOf(x), extent = b.shapeOf(x)[size_t(axis)];
   if (mlir::ShapedType::isDynamic(extent))
-    return b.error("the axis is the open batch; say the batch: --batch=N");
+    return b.errorOfOpenBatch("the axis is the open batch");
   const bool isReverse = b.attributes.getFlag("reverse");
   const LastAxis last(axis, rank);
   Value y = last.move(b, b.isFloat(x) ? b.makeCastLike(x, x, /*wide=*/true) : x);

@@ -112,7 +112,7 @@ void apply(B &b, Value x, const Resizing &resizing, llvm::ArrayRef<ResizedAxis> 
     if (axis.scale == 1.0 && axis.places == axis.extent && !crops)
       continue;
     if (mlir::ShapedType::isDynamic(axis.extent))
-      return (void)b.error("resizes the open batch; say the batch: --batch=N");
+      return (void)b.errorOfOpenBatch("resizes the open batch");
     if (axis.places < 1 || axis.places > (int64_t(1) << 24))
       return (void)b.error("the result has no elements, or too many");
     tables.push_back(tabulate(resizing, axis));
@@ -245,7 +245,7 @@ void resize(B &b) {
     return (void)b.error("needs one size for each axis");
   for (const auto &[axis, size] : llvm::zip_equal(*axes, sizes))
     if (mlir::ShapedType::isDynamic(axis.extent))
-      return (void)b.error("resizes the open batch; say the batch: --batch=N");
+      return (void)b.errorOfOpenBatch("resizes the open batch");
   setSizes(b, sizes, *axes);
   apply(b, x, *resizing, *axes);
 }

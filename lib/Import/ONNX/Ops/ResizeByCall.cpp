@@ -151,7 +151,7 @@ Value resizeByCall(B &b, Value x, const Resizing &resizing, llvm::ArrayRef<Resiz
     b.setComputeType(DataType::Double);
   for (const ResizedByCall &axis : axes) {
     if (mlir::ShapedType::isDynamic(axis.extent))
-      return b.error("resizes the open batch; say the batch: --batch=N");
+      return b.errorOfOpenBatch("resizes the open batch");
     x = resizeAxis(b, x, resizing, axis);
   }
   return isWide ? b.makeCastTo(x, b.builder.getF32Type()) : x;

@@ -83,7 +83,7 @@ Value scatterRows(NodeBuilder &b, Value table, Value indices, Value updates,
   const int64_t axis = b.rankOf(indices) - 1;
   const int64_t extent = b.shapeOf(table)[size_t(axis)], count = b.shapeOf(indices).back();
   if (mlir::ShapedType::isDynamic(extent) || mlir::ShapedType::isDynamic(count))
-    return b.error("scatters along the open batch; say the batch: --batch=N");
+    return b.errorOfOpenBatch("scatters along the open batch");
   if (b.isFloat(table) && reduction == "add")
     return b.make<AddOp>(table, b.make<ScatterAddOp>(indices, updates, table, axis, axis));
   int64_t work = extent * count;

@@ -141,10 +141,11 @@ bool splitToSequence(GraphImporter &importer, const Node &node, Scope &scope, ll
   const auto shape = importer.getShape(*x);
   const int64_t rank = int64_t(shape.size()), written = attributes.getInteger("axis", 0);
   const int64_t axis = written < 0 ? written + rank : written;
-  if (axis < 0 || axis >= rank || mlir::ShapedType::isDynamic(shape[size_t(axis)]))
-    return refuse(
-        importer, node, path,
-        "needs an axis of the tensor that is not the open batch; say the batch: --batch=N");
+  if (axis < 0 || axis >= rank || mlir::ShapedType::isDynamic(shape[size_t(axis)])) {
+    importer.errorOfOpenBatch(path,
+                              node.op + ": needs an axis of the tensor that is not the open batch");
+    return false;
+  }
   const int64_t extent = shape[size_t(axis)];
   llvm::SmallVector<int64_t> sizes;
   bool drops = false;

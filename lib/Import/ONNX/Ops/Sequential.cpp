@@ -162,7 +162,7 @@ void reverseSequence(B &b) {
   }
   const int64_t steps = b.shapeOf(x)[1];
   if (mlir::ShapedType::isDynamic(steps))
-    return (void)b.error("the number of steps is open; say the batch: --batch=N");
+    return (void)b.errorOfOpenBatch("the number of steps is open");
   const mlir::Type i32 = b.builder.getI32Type();
   auto type = mlir::RankedTensorType::get(b.shapeOf(lengths), i32);
   Value ends =

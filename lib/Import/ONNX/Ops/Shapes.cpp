@@ -114,7 +114,7 @@ bool sizeOf(GraphImporter &importer, const Node &node, Scope &scope, llvm::Strin
     else
       count *= extent;
   if (hasBatch && count != 1) {
-    importer.error(path, "Size: depends on the open batch; say the batch: --batch=N");
+    importer.errorOfOpenBatch(path, "Size: depends on the open batch");
     return false;
   }
   Literal literal =

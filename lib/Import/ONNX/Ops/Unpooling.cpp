@@ -115,8 +115,9 @@ void unpool(B &b) {
     return;
   if (b.rankOf(x) < 3 || tensorTypeOf(x).getNumDynamicDims() || b.isFloat(numbers) ||
       b.shapeOf(x) != b.shapeOf(numbers))
-    return (void)b.error("takes [batch, channels, spatial...] of known extents, and the number of "
-                         "each element; say the batch: --batch=N");
+    return (void)b.errorOfOpenBatch(
+        "takes [batch, channels, spatial...] of known extents, and the number of "
+        "each element");
   auto shape = findPooled(b, b.shapeOf(x));
   if (!shape)
     return;
