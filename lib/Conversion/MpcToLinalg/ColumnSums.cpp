@@ -124,7 +124,7 @@ static std::string obstacleOfSum(mpcrt::ContractOp contract, ReduceOp sum, bool 
   return rounded ? obstacleOfRounding(contract, sum).str() : "";
 }
 
-/// What replaces `sum`, of the columns that the contraction summed.
+/// The value that replaces `sum`, made of the columns that the contraction summed.
 static Value asResult(IRRewriter &rewriter, ReduceOp sum, Value sums) {
   Location loc = sum.getLoc();
   const int64_t columns = lastExtentOf(sum.getInput());

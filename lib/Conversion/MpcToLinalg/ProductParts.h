@@ -26,7 +26,7 @@ void takeGeluGradient(mlir::IRRewriter &rewriter, GeluGradientOp gradient);
 void takeColumnSum(mlir::IRRewriter &rewriter, ReduceOp sum, bool rounded);
 void takeInputCast(mlir::IRRewriter &rewriter, CastOp cast);
 
-/// What contractions take over.
+/// The kinds of ops that contractions take over.
 struct ProductParts {
   bool reluMasks, gelu, columnSums, roundedSums, inputCasts;
 

@@ -24,7 +24,7 @@ public:
   const NodeAttributes attributes;
 
   mlir::Value error(const llvm::Twine &message) override;
-  /// Of what a batch of a stated size would allow: the message says how one states it.
+  /// An error where a batch of a stated size would do: the message says how one states it.
   mlir::Value errorOfOpenBatch(const llvm::Twine &message);
   void warn(const llvm::Twine &message);
   bool hasFailed() const { return failed; }

@@ -145,7 +145,7 @@ std::string mpc::tryPass(MLIRContext &context, const Sample &sample, StringRef p
   for (size_t last = std::min(count, progress.next + kBatch); progress.next < last;) {
     const size_t number = progress.next;
     progress.next = number + 1;
-    // Of the processor: on a busy machine a trial that ends may take far longer.
+    // The limit is processor time: on a busy machine a trial that ends may take far longer.
     const itimerval end = {{0, 0}, {time_t(seconds), 0}};
     ::setitimer(ITIMER_PROF, &end, nullptr);
     const std::string what = trial(context, number);
