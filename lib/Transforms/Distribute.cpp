@@ -173,8 +173,9 @@ private:
       return Use::Ends;
     const bool isSameShape = isa<ElementwiseOpInterface, CastOp>(user) &&
                              tensorTypeOf(user->getResult(0)).getShape() == shape;
-    const bool moves = isa<ReshapeOp, TransposeOp, SliceOp, ConcatenateOp>(user);
-    return (isSameShape || moves) && user->getNumResults() == 1 ? Use::Passes : Use::IsOther;
+    return (isSameShape || user->hasTrait<MovesElements>()) && user->getNumResults() == 1
+               ? Use::Passes
+               : Use::IsOther;
   }
 
   static bool hasBatchAround(Operation *op) {

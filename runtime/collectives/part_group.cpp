@@ -48,7 +48,7 @@ uint64_t PartGroup::start(unsigned part, Reduction reduction, std::vector<RankAr
   job.isReady = true;
   changed.notify_all();
   lock.unlock();
-  // Who comes last begins, while the others compute on; who waits helps.
+  // The last part begins, while the others compute on; those that wait help.
   combineParts(job);
   return number;
 }

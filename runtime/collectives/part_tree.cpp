@@ -3,6 +3,7 @@
 
 #include "runtime/base/dtype.h"
 #include "runtime/collectives/combine.h"
+#include "runtime/rules/batch_parts.h"
 
 #include <algorithm>
 #include <cstring>
@@ -11,9 +12,10 @@ namespace mpc::rt {
 namespace {
 
 // Each level of the tree has so many bytes in the second cache; with 8 KB, in the first one, memory
-// is read at two thirds of the speed. rules::mostBatchParts has 10 levels; the parts and their sum
-// are one more each.
+// is read at two thirds of the speed. A sum of all parts stands on a level of its own above each
+// halving, and a part below the last one.
 constexpr size_t bytesOfLevel = 32768, mostLevels = 12;
+static_assert(rules::mostBatchParts <= int64_t(1) << (mostLevels - 2));
 // A thread takes so many at a time, which are worth the way to it.
 constexpr size_t elementsOfBlock = 65536;
 

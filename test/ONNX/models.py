@@ -24,7 +24,7 @@ SHAPES = {
     "dnsmos_v8.onnx": [{"input_1": [1, 900, 120]}, {"input_1": [3, 900, 120]}],
     "fw_silero_v6.onnx": [{"input": [1, 576]}, {"input": [20, 576]}],
 }
-# The same of models in wheels. A number is an input's value, not its shape.
+# Models in wheels are listed the same way. A number is an input's value, not its shape.
 PUBLIC = {
     "basic-pitch==0.4.0": {"basic_pitch/saved_models/icassp_2022/nmp.onnx": [{"serving_default_input_2:0": [1, 43844, 1]}]},
     "magika==1.0.3": {"magika/models/standard_v3_3/model.onnx": [{"bytes": [1, 2048]}]},

@@ -5,9 +5,6 @@
 using namespace mlir;
 using namespace mpc;
 
-/// No model has so many variables.
-static constexpr int32_t kFirstPrepared = 1 << 24;
-
 RhsVariables::RhsVariables(func::FuncOp entry, TablePositions &tables)
     : entry(entry), tables(tables), symbols(entry->getParentOfType<ModuleOp>()), views(entry) {
   entry.walk([&](mpcrt::LibraryCallOpInterface call) {
@@ -88,7 +85,7 @@ bool RhsVariables::isWrittenBefore(BlockArgument variable, Operation *op) {
 int32_t RhsVariables::preparedOf(mpcrt::ViewOp view) {
   auto [place, isNew] = preparedPlaces.try_emplace(view.getFixed(), 0);
   if (isNew)
-    place->second = kFirstPrepared + tables.prepared++;
+    place->second = int32_t(tables.variables.size()) + tables.prepared++;
   return place->second;
 }
 

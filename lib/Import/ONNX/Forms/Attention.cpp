@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Attention as exporters write it out: a product of queries and turned keys, a scale, a mask, a
+// Exporters write attention out as a product of queries and transposed keys, a scale, a mask, a
 // softmax, and a product with values.
 #include "lib/Import/ONNX/Forms/RestoreForms.h"
 

@@ -253,32 +253,18 @@ void castLike(B &b) {
   b.setResult(0, convert(b, x, b.getType(0), to, b.attributes.getFlag("saturate", true)), to);
 }
 
-/// The same bits as another type: of integers of one width, among which truth values are bytes.
+/// Another type takes the bits over: integers of one width, among which truth values are bytes.
 void bitCast(B &b) {
   Value x = b.get(0);
   if (!x)
     return;
   const DataType from = b.getType(0), to = DataType(b.attributes.getInteger("to", 0));
-  const auto bitsOf = [](DataType type) -> unsigned {
-    switch (type) {
-    case DataType::Bool:
-    case DataType::Int8:
-    case DataType::UInt8:
-      return 8;
-    case DataType::Int16:
-    case DataType::UInt16:
-      return 16;
-    case DataType::Int32:
-    case DataType::UInt32:
-      return 32;
-    case DataType::Int64:
-    case DataType::UInt64:
-      return 64;
-    default:
-      return 0;
-    }
+  const auto isTaken = [&](DataType type) {
+    return llvm::isa_and_nonnull<mlir::IntegerType>(nominalType(b.builder, type)) &&
+           elementBits(type) >= 8;
   };
-  if (from != to && (bitsOf(from) == 0 || bitsOf(from) != bitsOf(to) || to == DataType::Bool))
+  if (from != to && (!isTaken(from) || !isTaken(to) || to == DataType::Bool ||
+                     elementBits(from) != elementBits(to)))
     return (void)b.error("from " + spell(from) + " to " + spell(to) +
                          " is not supported; expected integers of one width");
   b.setResult(0, from == to ? x : castTo(b, x, nominalType(b.builder, to)), to);

@@ -260,7 +260,7 @@ Value multiplyFactors(B &b, Factor lhs, Factor rhs, bool isTransposed) {
 
 namespace {
 
-/// The same of inputs of the node.
+/// This reads them from inputs of the node.
 Value multiply(B &b, unsigned lhsInput, unsigned lhsZero, unsigned rhsInput, unsigned rhsZero,
                bool isTransposed = false) {
   std::optional<Factor> lhs = readFactor(b, lhsInput, lhsZero),

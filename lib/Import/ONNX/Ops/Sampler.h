@@ -41,7 +41,7 @@ private:
 
 /// Places and weights of the two elements around `x`, each of which counts by how near it is.
 std::pair<Sampler::Values, Sampler::Values> linearTaps(NodeBuilder &b, mlir::Value x);
-/// The same of four by Keys's cubic convolution with a = -0.75.
+/// Four taps are weighted by Keys's cubic convolution with a = -0.75.
 std::pair<Sampler::Values, Sampler::Values> cubicTaps(NodeBuilder &b, mlir::Value x);
 
 } // namespace mpc::onnx

@@ -50,8 +50,8 @@ Value withHead(B &b, Value mask) {
 }
 
 /// Node by node: of tensors whose leading dimensions broadcast.
-Value writeOut(B &b, Value query, Value turnedKey, Value value, double scale) {
-  Value scores = multiplyMatrices(b, query, turnedKey);
+Value writeOut(B &b, Value query, Value transposedKey, Value value, double scale) {
+  Value scores = multiplyMatrices(b, query, transposedKey);
   if (!scores)
     return {};
   scores = b.make<MultiplyOp>(b.makeCastLike(scores, scores, /*wide=*/true), b.makeConstant(scale));
