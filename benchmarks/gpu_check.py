@@ -28,7 +28,7 @@ WORKLOADS = {"guide": ("the guide's model", 8192), "cnn": ("CNN, 32x32x3", 1024)
              "gelu_transformer": ("transformer block with gelu, 128x256", 256)}  # fmt: skip
 CONTENDERS = ["mpc", "torch eager", "torch.compile"]
 # These precisions are mpc's only, and of one workload alone.
-OWN_PRECISIONS = {"guide": {"float8_from_mixed_bfloat16": "float8_from_mixed_bfloat16"}}
+OWN_PRECISIONS = {"guide": {"float8_from_mixed_bfloat16": "float8_from_mixed_bfloat16", "tf32x3": "three of TF32"}}
 # mpc without something that a library does, and the setting that leaves it to kernels of mpc's.
 WITHOUT = {"cnn": {"mpc without cuDNN": {"MPC_CUDNN": "off"}}, "transformer": {"mpc without cuDNN": {"MPC_CUDNN": "off"}},
            "gelu_transformer": {"mpc without cuBLASLt's gelu": {"MPC_CUBLASLT_GELU": "off"}}}  # fmt: skip

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Graphs of a kind and a size, for times of compilation: graphs.py KIND SIZE FILE writes the architecture as JSON."""
+"""Graphs of a kind and a size, for times of compilation: graphs.py [KIND SIZE FILE]... writes architectures as JSON."""
 
 import pathlib
 import sys
@@ -108,4 +108,7 @@ KINDS = {"Dense layers": dense, "stack of steps": stack, "concatenation of slice
 if __name__ == "__main__":
     # Keras follows a graph from its outputs by recursion, several calls for a layer.
     sys.setrecursionlimit(200_000)
-    pathlib.Path(sys.argv[3]).write_text(keras.Model(*KINDS[sys.argv[1]](int(sys.argv[2]))).to_json())
+    for kind, size, file in zip(*[iter(sys.argv[1:])] * 3):
+        # Names of layers count from the start in each of them.
+        keras.utils.clear_session()
+        pathlib.Path(file).write_text(keras.Model(*KINDS[kind](int(size))).to_json())

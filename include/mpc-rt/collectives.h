@@ -30,8 +30,9 @@ typedef enum mpc_rt_reduction_t {
 typedef struct mpc_rt_communicator_options_t {
   uint32_t struct_size; /* sizeof(mpc_rt_communicator_options_t) */
   uint32_t reserved;
-  /* "mpi", "self" (one rank); null: what MPC_COLLECTIVES in the environment names, else "mpi" where
-   * a launcher of MPI jobs started the process, else "self". */
+  /* "mpi", "nccl" (messages between GPUs of ranks that MPI started), "self" (one rank); null: what
+   * MPC_COLLECTIVES in the environment names, else "mpi" where a launcher of MPI jobs started the
+   * process, else "self". */
   const char *driver;
   /* How long a rank waits for another one; 0: what MPC_COLLECTIVES_TIMEOUT in the environment says,
    * else 300. */
@@ -53,7 +54,7 @@ MPC_RT_API void mpc_rt_communicator_release(mpc_rt_communicator_t *communicator)
 
 MPC_RT_API uint32_t mpc_rt_communicator_rank(const mpc_rt_communicator_t *communicator);
 MPC_RT_API uint32_t mpc_rt_communicator_size(const mpc_rt_communicator_t *communicator);
-/* "self", "Open MPI", "MPICH", "MPI ABI". */
+/* "self", "Open MPI", "MPICH", "MPI ABI", "NCCL". */
 MPC_RT_API const char *mpc_rt_communicator_driver(const mpc_rt_communicator_t *communicator);
 
 /* `data`, `count` elements of float32, float64, int32 or int64, becomes its reduction over all
@@ -83,7 +84,8 @@ MPC_RT_API mpc_rt_status_t mpc_rt_context_set_communicator(mpc_rt_context_t *con
  * of its parts, in their order (mpc_rt_part_rows); where these are none, batch 0. 0 parts: ends
  * that. A backward pass has to follow a forward pass of the same parts. INVALID_ARGUMENT for
  * another number of parts; FAILED_PRECONDITION for a model that was compiled without --distributed
- * or for a batch of a fixed size, and for a device that is not the CPU. */
+ * or for a batch of a fixed size, and for a device that computes nothing. On a GPU each part has
+ * copies of all variables. */
 MPC_RT_API mpc_rt_status_t mpc_rt_context_set_parts(mpc_rt_context_t *context,
                                                     mpc_rt_communicator_t *communicator,
                                                     uint32_t parts);
@@ -101,10 +103,10 @@ MPC_RT_API void mpc_rt_part_rows(int64_t rows, uint32_t part, uint32_t parts, in
 
 /* From now on it is recorded when this rank sends and when it waits. */
 MPC_RT_API void mpc_rt_communicator_record(mpc_rt_communicator_t *communicator);
-/* What was recorded, a line for each event: "message" (a reduction under way) or "wait" (for one),
- * begin and end in nanoseconds of the system's clock, bytes; or "rounding", with in the place of
- * bytes the billionths by which numbers changed that went in bfloat16. Valid until the next call.
- */
+/* What was recorded, a line for each event: "message" (a reduction under way), "gather" (of parts
+ * of variables) or "wait" (for one of them), begin and end in nanoseconds of the system's clock,
+ * bytes; or "rounding", with in the place of bytes the billionths by which numbers changed that
+ * went in bfloat16. Valid until the next call. */
 MPC_RT_API const char *mpc_rt_communicator_events(mpc_rt_communicator_t *communicator);
 
 /* Ends every rank of the job with this exit status. Returns where there is one rank only. */

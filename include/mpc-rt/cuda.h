@@ -11,7 +11,13 @@
 extern "C" {
 #endif
 
-#define MPC_RT_CUDA_VERSION 4u
+#define MPC_RT_CUDA_VERSION 5u
+
+/* How products of float32 are multiplied: as they are; with operands that may be rounded to TF32;
+ * or as three products of operands that are each the sum of two numbers of TF32. */
+#define MPC_RT_FP32_IEEE 0u
+#define MPC_RT_FP32_TF32 1u
+#define MPC_RT_FP32_TF32X3 2u
 
 /* What cuModuleLoadData takes. A cubin runs on its compute capability and later ones of the same
  * major number, PTX on every later one. */
@@ -61,7 +67,7 @@ typedef struct mpc_rt_cuda_program_t {
   uint64_t source_bytes;      /* compressed */
   uint64_t source_text_bytes; /* uncompressed */
   const char *source_hash;    /* SHA-256 of the text, hex */
-  uint32_t tf32;              /* 1: products of float32 may round their operands to TF32 */
+  uint32_t fp32_precision;    /* MPC_RT_FP32_... */
   uint32_t group_count;
   const mpc_rt_cuda_group_t *groups;
 } mpc_rt_cuda_program_t;

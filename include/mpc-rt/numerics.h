@@ -46,11 +46,12 @@ typedef struct mpc_rt_traced_value_t {
   double kept_sum_of_squares, product_sum, kept_max_magnitude;
   /* Rows of the batch with elements that overflowed or are invalid, the first ones of the first run
    * that had any. */
-  uint32_t row_count, reserved;
+  uint32_t row_count;
+  mpc_rt_dtype_t dtype; /* whose numbers the elements are, whatever dtype they lie in */
   int64_t rows[MPC_RT_MAX_TRACED_ROWS];
 } mpc_rt_traced_value_t;
 
-/* UNAVAILABLE: devices other than the CPU. */
+/* A GPU waits for each value that an entry reports while any bit is set. */
 MPC_RT_API mpc_rt_status_t mpc_rt_context_trace(mpc_rt_context_t *context, uint32_t bits);
 /* Statistics begin anew; kept elements stay. */
 MPC_RT_API mpc_rt_status_t mpc_rt_context_reset_traced(mpc_rt_context_t *context);

@@ -59,7 +59,11 @@ enum {
   MPC_RT_CONTRACT_ROUND_LHS = 32,
   /* With call->sums: they are rounded once, to the out dtype, which is bfloat16 or float16, and
    * have it. */
-  MPC_RT_CONTRACT_ROUND_SUMS = 64
+  MPC_RT_CONTRACT_ROUND_SUMS = 64,
+  /* Of `out` nothing is read but what comes of its reduction, a float32 sum with
+   * MPC_RT_ALL_REDUCE_FOR_RESULTS that follows: parts of a batch may compute that together, and
+   * leave `out` of all but the first of them as it is. */
+  MPC_RT_CONTRACT_SUMMED_BY_PARTS = 128
 };
 
 /* out[b,m,n] = activation(round(round(sum_k lhs[b,m,k] * rhs[b,k,n]) + bias[n])), row-major, dense;
@@ -158,7 +162,9 @@ typedef enum mpc_rt_convolution_direction_t {
  * filter[k, c, f] over the channels c of the group of f, with zeros outside; or one of the two
  * adjoints of this map. The sums are in float32 (float64 for float64). What is computed is rounded
  * to the out dtype, then bias (along the last dimension) is added and the result rounded, then
- * comes the activation, none or relu. `id` is unique among the convolutions of the executable;
+ * comes the activation, none or relu. Of int8 images and filters the outputs are int32, exact (sums
+ * wrap around), with `border` outside of the images instead of zeros: on CPUs, forward, in one
+ * group, without bias and activation. `id` is unique among the convolutions of the executable;
  * `rhs_variable` as in mpc_rt_contract_t. Only the first `spatial_rank` entries of the arrays
  * count. */
 typedef struct mpc_rt_convolution_t {
@@ -170,7 +176,7 @@ typedef struct mpc_rt_convolution_t {
   uint32_t spatial_rank; /* 1 to MPC_RT_MAX_SPATIAL */
   uint32_t has_bias;     /* not for the filter's gradient */
   int32_t rhs_variable;
-  uint32_t reserved;
+  int32_t border; /* of int8 */
   mpc_rt_extent_t batch;
   int64_t groups, channels, filters;
   int64_t images[MPC_RT_MAX_SPATIAL], kernel[MPC_RT_MAX_SPATIAL], outputs[MPC_RT_MAX_SPATIAL];
@@ -273,8 +279,11 @@ typedef enum mpc_rt_trace_direction_t {
 enum {
   MPC_RT_TRACE_SCALED = 1, /* the loss scale is in it */
   MPC_RT_TRACE_ROWS = 2,   /* its first extent counts the rows of the batch */
-  MPC_RT_TRACE_CHANGE = 4  /* it minus the value before it, of its dtype, is reported as float32,
+  MPC_RT_TRACE_CHANGE = 4, /* it minus the value before it, of its dtype, is reported as float32,
                               of float64 after a subtraction in it */
+  /* Its elements are numbers of float8; the value before it, of its dtype, was rounded to these. */
+  MPC_RT_TRACE_FLOAT8_E4M3FN = 8,
+  MPC_RT_TRACE_FLOAT8_E5M2 = 16
 };
 
 /* A value that an entry reports, dense and row-major. `slot` is its rank among those of the entry,
@@ -298,7 +307,7 @@ typedef struct mpc_rt_trace_call_t {
   uint32_t reserved;
   int64_t batch;
   const void *value;
-  const void *before; /* what a narrowing cast rounded, or null */
+  const void *before; /* what was rounded, or what it was before a change; or null */
 } mpc_rt_trace_call_t;
 
 /* What every call has. */

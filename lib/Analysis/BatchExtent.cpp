@@ -21,9 +21,12 @@ static MaybeExtent makeExtent(std::optional<int64_t> fixed, std::optional<int64_
   return BatchExtent{*fixed, *perSample};
 }
 
-static MaybeExtent add(BatchExtent a, BatchExtent b) {
-  return makeExtent(llvm::checkedAdd(a.fixed, b.fixed), llvm::checkedAdd(a.perSample, b.perSample));
+MaybeExtent BatchExtent::operator+(const BatchExtent &other) const {
+  return makeExtent(llvm::checkedAdd(fixed, other.fixed),
+                    llvm::checkedAdd(perSample, other.perSample));
 }
+
+static MaybeExtent add(BatchExtent a, BatchExtent b) { return a + b; }
 
 MaybeExtent BatchExtent::operator*(const BatchExtent &other) const {
   if (perSample != 0 && other.perSample != 0)

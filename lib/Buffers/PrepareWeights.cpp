@@ -43,12 +43,6 @@ public:
   }
 
   void run();
-  /// Whether there are weights of integers, which are dequantized, or summed.
-  bool hasIntegers() const {
-    return llvm::any_of(frozen, [](Value variable) {
-      return isa<IntegerType>(cast<MemRefType>(variable.getType()).getElementType());
-    });
-  }
 
 private:
   void findFrozen(const SymbolTable &symbols);
@@ -212,9 +206,7 @@ struct PrepareWeightsPass : mpc::impl::PrepareWeightsBase<PrepareWeightsPass> {
     SymbolTable symbols(getOperation());
     for (auto entry : getOperation().getOps<func::FuncOp>())
       if (isEntry(entry) && isCalledAgain(entry, device))
-        if (Preparation preparation(entry, symbols);
-            device == Device::cuda || preparation.hasIntegers())
-          preparation.run();
+        Preparation(entry, symbols).run();
   }
 };
 } // namespace

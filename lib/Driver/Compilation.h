@@ -57,6 +57,7 @@ private:
   ExitCode runPhases();
   ExitCode runPhase(Phase phase);
   ExitCode refuseFindings();
+  ExitCode writeFindings();
   void recordManifest();
   void recordSourceHash();
   ExitCode finish(AtomicFiles &files, llvm::Error failure);
@@ -91,6 +92,7 @@ private:
   std::future<std::string> sourceHash;
   std::string name;
   Phase first = Phase::Policy, last = Phase::Module;
+  bool allPhasesRan = false;
 };
 
 /// Takes in an ONNX model.

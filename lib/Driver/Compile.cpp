@@ -3,6 +3,7 @@
 #include "lib/Driver/CheckOutputs.h"
 #include "lib/Driver/ChooseTrainable.h"
 #include "lib/Driver/Compilation.h"
+#include "lib/Driver/LintPage.h"
 #include "lib/Driver/ModelName.h"
 #include "lib/Driver/OptimizerState.h"
 #include "lib/Driver/ShapeEntries.h"
@@ -80,6 +81,13 @@ ExitCode Compilation::loadKeras(llvm::MemoryBufferRef buffer) {
                       options.model + " is a Keras model; expected IR of that phase");
     return kExitUsage;
   }
+  for (const auto &[input, shape] : options.inputShapes)
+    if (llvm::is_contained(shape, kOpenExtent)) {
+      diagnostics.error("--input-shape=" + (input.empty() ? "" : input + ":") +
+                        "…: '?' stands for the batch of an ONNX model, which " + options.model +
+                        " is not; leave it out");
+      return kExitUsage;
+    }
   keras::ImportOptions importOptions;
   importOptions.readWeights = !options.initialize;
   importOptions.moduleName = name;
@@ -256,9 +264,20 @@ ExitCode Compilation::prepareTraining(const llvm::json::Object &fileConfig) {
   return failed(buildTraining(*module, *config)) ? kExitBadInput : chooseShards(*this);
 }
 
+/// Also of a model that --lint=error refuses: it says why.
+ExitCode Compilation::writeFindings() {
+  if (options.lint.page.empty())
+    return kExitDone;
+  const StringRef path = options.lint.page, folder = llvm::sys::path::parent_path(path);
+  AtomicFiles files(folder.empty() ? "." : folder, "--html");
+  return finish(files, files.add(llvm::sys::path::filename(path),
+                                 writeLintPage(options.model, explanation.listLayers(),
+                                               diagnostics.getFindings())));
+}
+
 /// With --lint=error nothing is written of a model in which anything was found.
 ExitCode Compilation::refuseFindings() {
-  const unsigned findings = diagnostics.getFindings();
+  const size_t findings = diagnostics.getFindings().size();
   if (!options.lint.isError || findings == 0)
     return kExitDone;
   diagnostics.error(options.model + ": --lint=error: " + llvm::Twine(findings) +
@@ -298,11 +317,14 @@ ExitCode Compilation::runPhase(Phase phase) {
     explanation.recordOps(*module);
   if (phase == Phase::Kernels)
     explanation.recordMemory(*module);
+  if (phase == Phase::Kernels && options.cuda &&
+      options.cuda->fp32Precision == Fp32Precision::tf32x3)
+    explanation.recordWideConvolutions(*module);
   return kExitDone;
 }
 
 ExitCode Compilation::runPhases() {
-  if (options.explain != Explain::Off)
+  if (options.explain != Explain::Off || !options.lint.page.empty())
     explanation.listen(context);
   last = options.compileTo.value_or(last);
   for (int phase = int(first); phase <= int(std::min(last, Phase::Kernels)); ++phase) {
@@ -312,6 +334,7 @@ ExitCode Compilation::runPhases() {
     if (ExitCode code = runPhase(Phase(phase)); code != kExitDone)
       return code;
   }
+  allPhasesRan = true;
   return refuseFindings();
 }
 
@@ -372,7 +395,7 @@ ExitCode Compilation::writeIR() {
 }
 
 ExitCode Compilation::writeCudaSource() {
-  std::optional<std::string> source = printCudaSource(*module);
+  std::optional<std::string> source = printCudaSource(*module, *options.cuda);
   if (!source)
     return kExitBadInput;
   if (options.output.empty() || options.output == "-") {
@@ -450,8 +473,11 @@ ExitCode Compilation::run() {
   // The IR of later phases has it.
   if (first == Phase::Policy)
     sourceHash = std::async([content = file->getBuffer()] { return Sha256::of(content); });
-  if (ExitCode code = runPhases(); code != kExitDone)
+  const ExitCode ran = runPhases();
+  if (ExitCode code = allPhasesRan ? writeFindings() : ran; code != kExitDone)
     return code;
+  if (ran != kExitDone)
+    return ran;
   progress.erase();
   if (options.explain == Explain::Json)
     explanation.printJson(llvm::outs());

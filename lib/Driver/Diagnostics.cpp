@@ -87,7 +87,8 @@ LogicalResult DiagnosticPrinter::handle(Diagnostic &diagnostic) {
   if (message == last)
     return success();
   last = message;
-  findings += !lint.empty();
+  if (!lint.empty())
+    findings.push_back({lint.str(), place, diagnostic.str()});
   if (isQuiet)
     return success();
   print(diagnostic.getSeverity(), message);

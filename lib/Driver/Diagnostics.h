@@ -13,6 +13,11 @@ namespace mpc {
 
 class ProgressLine;
 
+/// A hazard that was told.
+struct ToldFinding {
+  std::string rule, place, text; ///< the place is a layer's path or a part of one; empty: the model
+};
+
 /// Prints MLIR diagnostics in the tools' form; PLACE is the layer path of the location. A message
 /// that is reported twice is printed once. Each is one line, in which the names of the model are
 /// shown (untrusted/outlets.h), never acted upon by a terminal.
@@ -30,8 +35,8 @@ public:
   bool hasErrors() const { return errors > 0; }
   /// Leaves out warnings and notes that `other` has told so far.
   void leaveOut(const DiagnosticPrinter &other) { toldBefore = other.told; }
-  /// How many lints were told, or would have been but for -q.
-  unsigned getFindings() const { return findings; }
+  /// The hazards that were told, or would have been but for -q.
+  llvm::ArrayRef<ToldFinding> getFindings() const { return findings; }
 
 private:
   void print(mlir::DiagnosticSeverity severity, const llvm::Twine &message);
@@ -43,7 +48,8 @@ private:
   std::string last;
   std::set<std::string> told, toldBefore; ///< warnings and notes
   ProgressLine &progress;
-  unsigned errors = 0, findings = 0;
+  unsigned errors = 0;
+  std::vector<ToldFinding> findings;
   mlir::ScopedDiagnosticHandler handler;
 };
 

@@ -111,6 +111,13 @@ void Explanation::recordLayers(ModuleOp module, const std::map<std::string, std:
   });
 }
 
+std::vector<LayerSummary> Explanation::listLayers() const {
+  std::vector<LayerSummary> list;
+  for (const Layer &layer : layers)
+    list.push_back({layer.path, layer.kind, layer.policy});
+  return list;
+}
+
 void Explanation::recordOps(ModuleOp module) {
   for (auto function : module.getOps<func::FuncOp>()) {
     // The stages of the training step are its own ops again.
@@ -203,6 +210,27 @@ void Explanation::recordRemark(std::string place, std::string name, std::string 
     return;
   }
   decisions.push_back({std::move(place), std::move(name), std::move(text)});
+}
+
+/// Why, in a sentence whose subject stands before it.
+static constexpr StringLiteral kWideConvolution =
+    "stay in float32 where cuDNN computes them: Tensor Cores cut the sums of its TF32, which are "
+    "too long for float32's digits; as products of columns they are three of TF32 each";
+
+void Explanation::recordWideConvolutions(ModuleOp module) {
+  module.walk([&](mpcrt::ConvolveOp op) {
+    std::string place = placeOf(op.getLoc());
+    if (!getElementTypeOrSelf(op.getLhs()).isF32() || llvm::is_contained(wideConvolutions, place))
+      return;
+    wideConvolutions.push_back(place);
+    recordRemark(place, "fp32-precision", kWideConvolution.str(), {});
+  });
+}
+
+void Explanation::printWideConvolutions(llvm::raw_ostream &os) const {
+  if (!wideConvolutions.empty())
+    os << "\nconvolutions of float32 (" << untrusted::forLine(llvm::join(wideConvolutions, ", "))
+       << ") " << kWideConvolution << '\n';
 }
 
 /// Prints rows under a header, columns padded to their widest cell.
@@ -298,6 +326,7 @@ bool Explanation::Op::operator==(const Op &other) const {
 
 void Explanation::printTables(llvm::raw_ostream &os, Explain depth) const {
   printLayers(os);
+  printWideConvolutions(os);
   if (depth == Explain::Layers)
     return;
   // The other entries are parts of these two.

@@ -13,6 +13,11 @@
 
 namespace mpc {
 
+/// A layer of the model, and the policy that it runs in.
+struct LayerSummary {
+  std::string path, kind, policy;
+};
+
 /// Collects, while the phases run, what a person may ask about each layer and op.
 class Explanation {
 public:
@@ -23,12 +28,16 @@ public:
   void recordOps(mlir::ModuleOp module);
   /// After phase kernels: the memory that variables and entries need.
   void recordMemory(mlir::ModuleOp module);
+  /// After phase kernels, where products of float32 are three of TF32: convolutions that are not.
+  void recordWideConvolutions(mlir::ModuleOp module);
   /// Takes the remarks of all passes that run in the context.
   void listen(mlir::MLIRContext &context);
   /// A remark of a pass: its text and the values that it names.
   void recordRemark(std::string place, std::string name, std::string text,
                     const std::map<std::string, std::string> &values);
 
+  /// Once each, in the order of the model.
+  std::vector<LayerSummary> listLayers() const;
   /// Layers; with Ops also the ops of @predict and @train_step, repeated rows once, and memory;
   /// with Passes also what the passes decided.
   void printTables(llvm::raw_ostream &os, Explain depth) const;
@@ -57,6 +66,7 @@ private:
   Layer *findLayer(llvm::StringRef path);
   void writeJson(llvm::raw_ostream &os) const;
   void printLayers(llvm::raw_ostream &os) const;
+  void printWideConvolutions(llvm::raw_ostream &os) const;
   void printMemory(llvm::raw_ostream &os) const;
   void printEntry(llvm::raw_ostream &os, llvm::StringRef entry) const;
   void printDecisions(llvm::raw_ostream &os) const;
@@ -66,6 +76,7 @@ private:
   std::vector<Op> ops;
   std::vector<Memory> variables, entries;
   std::vector<Decision> decisions;
+  std::vector<std::string> wideConvolutions; // places, each once
 };
 
 } // namespace mpc

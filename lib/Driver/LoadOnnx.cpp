@@ -21,6 +21,7 @@ ExitCode mpc::loadOnnx(Compilation &compilation) {
   importOptions.moduleName = compilation.name;
   importOptions.inputShapes = options.inputShapes;
   importOptions.batch = options.batch;
+  importOptions.batchFirst = options.batchFirst;
   importOptions.trainable = options.trainable;
   std::optional<PolicySource> policy;
   if (!options.pipeline.policy.empty()) {

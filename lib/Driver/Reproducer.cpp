@@ -11,8 +11,8 @@ static std::string lateOptions(const CompileOptions &options, llvm::StringRef na
   std::string text = "--target=" + options.target + " --march=" + options.march;
   if (options.pipeline.biasGradientsInProducts)
     text += " --bias-gradients=products";
-  if (options.cuda && options.cuda->tf32)
-    text += " --fp32-precision=tf32";
+  if (options.cuda && options.cuda->fp32Precision != Fp32Precision::ieee)
+    text += " --fp32-precision=" + stringifyFp32Precision(options.cuda->fp32Precision).str();
   if (options.emitCuda)
     text += " --emit=cuda";
   if (options.emitArchive)

@@ -20,8 +20,15 @@ void mpc::buildKernelsPipeline(OpPassManager &manager, Device device, int64_t bu
     // After CSE: what is known on the host, addresses and extents, is then one value of it.
     manager.addPass(createOutlineHostCode());
     cleanUp(manager);
-    // Last, so that it gathers every op that has become a launch.
+    // After it, so that it gathers every op that has become a launch.
     manager.addPass(createGatherLaunches());
+    // Behind both, as below. The copies that it makes of weights are launches on a device, also the
+    // small ones.
+    if (watched) {
+      manager.addPass(createWatchStep());
+      manager.addPass(createConvertLinalgToMpcrt({device}));
+      manager.addPass(createOutlineHostCode());
+    }
   } else {
     // After CSE: equal views of one buffer are then one value.
     manager.addPass(createInterleaveLaunches());

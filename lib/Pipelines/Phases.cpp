@@ -42,6 +42,9 @@ static void addCasts(OpPassManager &manager, const PipelineOptions &options) {
 }
 
 static void addAutodiff(OpPassManager &manager, const PipelineOptions &options) {
+  // Before all that looks for neighbours, in either direction; after the casts, which it passes,
+  // too.
+  manager.addPass(createSinkTransposes());
   // Before differentiation, because what is dead has no derivative to build. No CSE: layers that
   // narrow one tensor each have a cast of it, so that their gradients are summed in its dtype.
   simplify(manager);
@@ -68,8 +71,10 @@ static void addScaling(OpPassManager &manager, const PipelineOptions &options) {
   manager.addPass(createScaleLoss());
   // After it, because what tests gradients must see those of all ranks; before fusion, while each
   // sum over the batch is an op of its own.
-  if (options.distributed)
+  if (options.distributed) {
     manager.addPass(createDistribute({options.gradientDtype}));
+    manager.addPass(createSendEarly());
+  }
   manager.addPass(createVerifyScaling());
 }
 

@@ -85,8 +85,10 @@ llvm::Error AtomicFiles::open(File &file) {
     place = ".";
   if (!llvm::sys::fs::is_directory(place))
     return llvm::createStringError(llvm::errc::not_a_directory,
-                                   place + ": is no folder; expected one for the files that are "
-                                           "written; name another with -o");
+                                   place +
+                                       ": is no folder; expected one for the files that are "
+                                       "written; name another with " +
+                                       option);
   file.descriptor = rules::openUnnamed(place.str());
   if (file.descriptor >= 0)
     return llvm::Error::success();

@@ -76,7 +76,9 @@ struct FormAttentionPass : mpc::impl::FormAttentionBase<FormAttentionPass> {
         StringRef obstacle;
         if (!matchAttention(softmax, isCuda, match, obstacle))
           continue;
-        if (obstacle.empty() && !isCuda && !hasScores(match.scores, fewestScores))
+        const bool isWide = elementTypeOf(match.scores.getResult()).isF32();
+        if (obstacle.empty() && !isCuda &&
+            !hasScores(match.scores, late && isWide ? fewestWideScores : fewestScores))
           obstacle = "its heads have few scores";
         Location loc = match.scores.getLoc();
         if (!obstacle.empty() && late)

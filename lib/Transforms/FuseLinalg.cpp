@@ -103,12 +103,15 @@ static Decision decide(OpOperand *operand) {
     return {Merge::No, "its value is broadcast: every repetition would compute it again"};
   if (only)
     return {Merge::Only, ""};
-  bool vanishes = llvm::all_of(
-      producer->getUses(), [](OpOperand &use) { return linalg::areElementwiseOpsFusable(&use); });
-  if (cheap && (vanishes || readsNoMore(producer)))
+  // Asking all users takes long, and is the last to be asked for.
+  const auto vanishes = [&] {
+    return llvm::all_of(producer->getUses(),
+                        [](OpOperand &use) { return linalg::areElementwiseOpsFusable(&use); });
+  };
+  if (cheap && (readsNoMore(producer) || vanishes()))
     return {Merge::Repeat, ""};
   // The centered values of a normalisation, whose input lies in memory anyway.
-  if (work == Work::Arithmetic && vanishes && readsNoMore(producer))
+  if (work == Work::Arithmetic && readsNoMore(producer) && vanishes())
     return {Merge::Repeat, ""};
   if (canShare(producer, consumer, operand))
     return {Merge::Share, ""};

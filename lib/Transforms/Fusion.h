@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The rewrites of mpc-fuse.
+// The rewrites of mpc-fuse and mpc-pad-dims.
 #ifndef MPC_LIB_TRANSFORMS_FUSION_H
 #define MPC_LIB_TRANSFORMS_FUSION_H
 
@@ -19,6 +19,9 @@ void fuseLogSoftmax(mlir::IRRewriter &rewriter, LogOp log);
 
 /// softmax_cross_entropy(log(clip(softmax(x))), t) as softmax_cross_entropy(x, t).
 void fuseCrossEntropy(mlir::IRRewriter &rewriter, SoftmaxCrossEntropyOp loss);
+
+/// Convolutions of integers as products of what their windows read.
+void expandIntegerConvolutions(mlir::IRRewriter &rewriter, mlir::func::FuncOp function);
 
 } // namespace mpc
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mpc-pad-dims: dimensions of contractions as multiples of what matrix units want. Zeros on both
 // sides of the contracted dimensions add nothing to the sums; padded results are sliced off at
-// once. Products of integers also get the right operand in the one order that cuBLASLt takes.
+// once. Products of integers also get the right operand in the one order that cuBLASLt takes, and
+// convolutions of integers become such products.
 #include "dialects/mpc/IR/Float8.h"
 #include "dialects/mpc/IR/ShortSums.h"
 #include "lib/Transforms/DimensionNames.h"
@@ -42,6 +43,11 @@ struct PadDimsPass : mpc::impl::PadDimsBase<PadDimsPass> {
     }
     const DimensionNames dimensionNames(getOperation());
     names = &dimensionNames;
+    IRRewriter rewriter(&getContext());
+    if (isCuda())
+      for (auto function : getOperation().getOps<func::FuncOp>())
+        if (isEntry(function))
+          expandIntegerConvolutions(rewriter, function);
     SmallVector<ContractOp> contracts;
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (isEntry(function))
@@ -51,7 +57,6 @@ struct PadDimsPass : mpc::impl::PadDimsBase<PadDimsPass> {
           else if (isCuda())
             explainOther(op);
         });
-    IRRewriter rewriter(&getContext());
     for (ContractOp contract : contracts) {
       Type element = elementTypeOf(contract.getLhs());
       if (isCuda() && element.isInteger(8))

@@ -243,6 +243,16 @@ void addRows(const void *values, size_t stride, size_t rows, float *__restrict s
       sums[i] += Type::load(row[i]);
 }
 
+// Whole vectors of the level: a line takes as few stores as they allow.
+void storeAroundCaches(const void *lines, void *to, size_t bytes) {
+  constexpr size_t vectorBytes = MPC_ISA_LEVEL == 4 ? 64 : MPC_ISA_LEVEL == 3 ? 32 : 16;
+  using Vector = uint32_t __attribute__((vector_size(vectorBytes), may_alias));
+  const auto *from = static_cast<const Vector *>(lines);
+  auto *target = static_cast<Vector *>(to);
+  for (size_t i = 0; i < bytes / sizeof(Vector); ++i)
+    __builtin_nontemporal_store(from[i], target + i);
+}
+
 // ---- Integer weights ----------------------------------------------------------------------------
 
 constexpr size_t lanes = MPC_ISA_LEVEL == 4 ? 16 : MPC_ISA_LEVEL == 3 ? 8 : 4;
@@ -363,6 +373,7 @@ constexpr VectorKernels table() {
   kernels.addRows[0] = addRows<Float32>;
   kernels.addRows[1] = addRows<BFloat16>;
   kernels.addRows[2] = addRows<Float16>;
+  kernels.storeAroundCaches = storeAroundCaches;
   return kernels;
 }
 

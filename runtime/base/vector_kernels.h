@@ -51,6 +51,10 @@ using KeepWhere = void (*)(const uint8_t *where, void *values, size_t count);
 // sums[i] += values[i], then the row that begins `stride` elements later, in this order.
 using AddRows = void (*)(const void *values, size_t stride, size_t rows, float *sums, size_t count);
 
+// Copies lines of 64 bytes, each at a multiple of that, into memory without displacing what the
+// caches hold. A store fence has to come before another thread reads them.
+using StoreLines = void (*)(const void *lines, void *to, size_t bytes);
+
 struct VectorKernels {
   void (*widenBFloat16)(const uint16_t *from, float *to, size_t count);
   void (*widenFloat16)(const uint16_t *from, float *to, size_t count);
@@ -73,6 +77,7 @@ struct VectorKernels {
   // The same of a float32 rhs, each element rounded to the dtype first.
   AddProducts addRoundedProducts[3];
   AddRows addRows[3]; // by the dtype of values
+  StoreLines storeAroundCaches;
 };
 
 // `isa` is an mpc_rt_isa_t that this CPU has.

@@ -42,6 +42,8 @@ struct Reduction {
 struct RankArray {
   void *data;
   size_t count;
+  // The array of the first part of a batch has the sum over those of this rank already.
+  bool isSummed = false;
 };
 // The elements of all of them.
 size_t countOf(const std::vector<RankArray> &arrays);

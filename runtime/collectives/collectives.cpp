@@ -7,6 +7,7 @@
 #include "runtime/collectives/combine.h"
 #include "runtime/collectives/communicator.h"
 #include "runtime/collectives/mpi_transport.h"
+#include "runtime/collectives/nccl_transport.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -35,11 +36,18 @@ mpc_rt_status_t makeTransport(const mpc_rt_communicator_options_t &options,
     driver = variable;
   if (!driver)
     driver = options.mpi_communicator || isStartedByMpi() ? "mpi" : "self";
-  if (std::strcmp(driver, "mpi") == 0)
-    return makeMpiTransport(timeoutOf(options), options.mpi_communicator, transport);
-  if (std::strcmp(driver, "self") != 0)
+  const bool isNccl = std::strcmp(driver, "nccl") == 0;
+  const bool isStarted = options.mpi_communicator || isStartedByMpi();
+  if (std::strcmp(driver, "mpi") == 0 || (isNccl && isStarted))
+    if (auto status = makeMpiTransport(timeoutOf(options), options.mpi_communicator, transport))
+      return status;
+  if (isNccl && transport && transport->size() > 1)
+    return makeNcclTransport(timeoutOf(options), std::move(transport), transport);
+  if (transport)
+    return MPC_RT_OK;
+  if (!isNccl && std::strcmp(driver, "self") != 0)
     return fail(MPC_RT_INVALID_ARGUMENT,
-                "there are no collectives \"%s\"; \"mpi\" and \"self\" are", driver);
+                "there are no collectives \"%s\"; \"mpi\", \"nccl\" and \"self\" are", driver);
   transport = std::make_unique<SelfTransport>();
   return MPC_RT_OK;
 }

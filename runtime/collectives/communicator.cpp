@@ -155,7 +155,9 @@ void Communicator::finish(const Job &job) {
   const int64_t begin = events.isOpen() ? EventLog::now() : 0;
   const mpc_rt_status_t status = guard("all_reduce", [&] { return reduce(job); });
   if (begin)
-    events.add(EventLog::Kind::message, begin, bytesOf(job));
+    events.add(job.reduction.share == Share::gathered ? EventLog::Kind::gather
+                                                      : EventLog::Kind::message,
+               begin, bytesOf(job));
   if (status == MPC_RT_OK)
     return;
   // The thread's message dies with it; who waits reports it.

@@ -14,7 +14,7 @@ void EventLog::addRounding(double error) {
 }
 
 std::string EventLog::lines() const {
-  constexpr const char *names[] = {"message ", "wait ", "rounding "}; // by kind
+  constexpr const char *names[] = {"message ", "gather ", "wait ", "rounding "}; // by kind
   std::lock_guard<std::mutex> lock(mutex);
   std::string text;
   for (const Event &event : events)

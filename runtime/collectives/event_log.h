@@ -16,7 +16,7 @@ namespace mpc::rt {
 
 class EventLog {
 public:
-  enum class Kind { message, wait, rounding };
+  enum class Kind { message, gather, wait, rounding };
 
   void open() { isOpened = true; }
   bool isOpen() const { return isOpened; }

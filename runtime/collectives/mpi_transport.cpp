@@ -8,7 +8,9 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
+#include <deque>
 #include <sched.h>
 #include <unistd.h>
 #include <vector>
@@ -17,7 +19,12 @@ namespace mpc::rt {
 namespace {
 
 // A message is cut into pieces whose length is an int.
-constexpr size_t pieceBytes = size_t(1) << 30;
+constexpr size_t mostBytes = size_t(1) << 30;
+// Over a network pieces are so short that MPIs send them at once. What is longer waits until the
+// other rank answers that there is room, and on a TCP connection that answer stands behind all that
+// goes there: messages both ways then go one after the other.
+constexpr size_t eagerBytes = 60 << 10;
+constexpr size_t piecesAhead = 4;
 constexpr size_t hostBytes = 64;
 constexpr int dataTag = 1, waitingTag = 2;
 // Ranks that wait for each other notice it within so many seconds of each other.
@@ -51,18 +58,19 @@ public:
   void endJob(int code) override { calls.endJob(code); }
 
   mpc_rt_status_t exchange(const Exchange &call) override {
-    const size_t most = std::max(call.sentBytes, call.receivedBytes);
-    for (size_t begin = 0; begin < most; begin += pieceBytes) {
-      auto piece = [&](size_t bytes) {
-        return begin < bytes ? std::min(pieceBytes, bytes - begin) : 0;
-      };
-      auto *sent = static_cast<const char *>(call.sent) + begin;
-      auto *received = static_cast<char *>(call.received) + begin;
-      if (auto status = exchangePiece(
-              {call.peer, sent, piece(call.sentBytes), received, piece(call.receivedBytes)}))
-        return status;
-    }
-    return MPC_RT_OK;
+    const size_t pieceBytes = isNear(call.peer) ? mostBytes : eagerBytes;
+    if (std::max(call.sentBytes, call.receivedBytes) <= pieceBytes)
+      return exchangeWith(call.peer, call.sent, call.sentBytes, call.peer, call.received,
+                          call.receivedBytes);
+    return exchangeCut(call, pieceBytes, /*room=*/call.receivedBytes,
+                       [](size_t, const void *, size_t) {});
+  }
+
+  // On one machine a few pieces are received ahead, which stay in a cache.
+  mpc_rt_status_t exchangeInPieces(const Exchange &call, size_t pieceBytes,
+                                   const TakePiece &take) override {
+    return isNear(call.peer) ? exchangeCut(call, pieceBytes, piecesAhead * pieceBytes, take)
+                             : exchangeCut(call, eagerBytes, /*room=*/call.receivedBytes, take);
   }
 
   // The name of each rank's machine, for messages.
@@ -80,9 +88,38 @@ public:
   }
 
 private:
-  mpc_rt_status_t exchangePiece(const Exchange &call) {
-    return exchangeWith(call.peer, call.sent, call.sentBytes, call.peer, call.received,
-                        call.receivedBytes);
+  bool isNear(unsigned peer) const { return std::strcmp(hostOf(peer), hostOf(ownRank)) == 0; }
+
+  // All pieces are sent at once. So many bytes are received ahead as there is room for.
+  mpc_rt_status_t exchangeCut(const Exchange &call, size_t pieceBytes, size_t room,
+                              const TakePiece &take) {
+    auto lengthAt = [&](size_t begin, size_t bytes) { return std::min(pieceBytes, bytes - begin); };
+    auto placeOf = [&](size_t begin) { return static_cast<char *>(call.received) + begin % room; };
+    std::deque<MpiRequest> sent, received;
+    auto receive = [&](size_t begin) {
+      return begin >= call.receivedBytes ||
+             calls.receive(communicator, placeOf(begin), lengthAt(begin, call.receivedBytes),
+                           call.peer, dataTag, received.emplace_back());
+    };
+    for (size_t begin = 0; begin < room; begin += pieceBytes)
+      if (!receive(begin))
+        return failWith(call.peer, "cannot be received from");
+    for (size_t begin = 0; begin < call.sentBytes; begin += pieceBytes)
+      if (!calls.send(communicator, static_cast<const char *>(call.sent) + begin,
+                      lengthAt(begin, call.sentBytes), call.peer, dataTag, sent.emplace_back()))
+        return failWith(call.peer, "cannot be sent to");
+    for (size_t begin = 0; begin < call.receivedBytes; begin += pieceBytes) {
+      if (auto status = wait(received.front(), call.peer))
+        return status;
+      received.pop_front();
+      take(begin, placeOf(begin), lengthAt(begin, call.receivedBytes));
+      if (!receive(begin + room))
+        return failWith(call.peer, "cannot be received from");
+    }
+    for (MpiRequest &request : sent)
+      if (auto status = wait(request, call.peer))
+        return status;
+    return MPC_RT_OK;
   }
 
   mpc_rt_status_t exchangeWith(unsigned to, const void *sent, size_t sentBytes, unsigned from,

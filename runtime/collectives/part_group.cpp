@@ -11,7 +11,7 @@
 namespace mpc::rt {
 
 PartGroup::PartGroup(Communicator &communicator, unsigned parts)
-    : communicator(communicator), parts(parts) {
+    : communicator(communicator), parts(parts), meeting(parts) {
   for (unsigned part = 0; part != parts; ++part)
     reducers.push_back(std::make_unique<Part>(*this, part));
 }
@@ -92,7 +92,9 @@ void PartGroup::sendCombined() {
 mpc_rt_status_t PartGroup::plantTree(Job &job) {
   const Reduction reduction = job.reduction;
   const size_t element = dtypeSize(reduction.dtype);
-  auto haveOneCount = [](const RankArray &a, const RankArray &b) { return a.count == b.count; };
+  auto haveOneCount = [](const RankArray &a, const RankArray &b) {
+    return a.count == b.count && a.isSummed == b.isSummed;
+  };
   for (const std::vector<RankArray> &arrays : job.arrays)
     if (job.isMixed || !std::equal(arrays.begin(), arrays.end(), job.arrays[0].begin(),
                                    job.arrays[0].end(), haveOneCount))
@@ -216,6 +218,7 @@ void PartGroup::forgetTaken() {
 }
 
 void PartGroup::stop(mpc_rt_status_t status, const char *text) {
+  meeting.stop(status, text);
   std::lock_guard<std::mutex> lock(mutex);
   if (failure == MPC_RT_OK) {
     failure = status;
@@ -244,6 +247,7 @@ void PartGroup::restart() {
   if (isLost)
     return;
   failure = MPC_RT_OK;
+  meeting.restart();
   jobs.clear();
   forgotten = sent = 0;
   for (auto &part : reducers)

@@ -8,6 +8,7 @@
 #define MPC_RUNTIME_COLLECTIVES_PART_GROUP_H
 
 #include "runtime/collectives/communicator.h"
+#include "runtime/collectives/part_meeting.h"
 #include "runtime/collectives/part_tree.h"
 
 #include <memory>
@@ -25,6 +26,8 @@ public:
   Reducer &reducer(unsigned part) { return *reducers[part]; }
   // Whether the first part alone has results.
   void setOneResult(bool has) { hasOneResult = has; }
+  // How many threads work at the same time where parts meet.
+  void setWorkers(unsigned most) { meeting.setWorkers(most); }
   // A part will not go on: the others stop waiting, with this failure.
   void stop(mpc_rt_status_t status, const char *problem);
   // After a failure, when no part runs: returns when the communicator has no job any more.
@@ -53,6 +56,8 @@ private:
       return group.start(index, reduction, std::move(arrays));
     }
     mpc_rt_status_t wait(uint64_t number) override { return group.wait(index, number); }
+    PartMeeting *meeting() override { return group.hasOneResult ? &group.meeting : nullptr; }
+    unsigned part() const override { return index; }
 
     PartGroup &group;
     const unsigned index;
@@ -77,6 +82,7 @@ private:
   Communicator &communicator;
   const unsigned parts;
   bool hasOneResult = false;
+  PartMeeting meeting;
   std::vector<std::unique_ptr<Part>> reducers;
   std::mutex mutex;
   std::condition_variable changed;

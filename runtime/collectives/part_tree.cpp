@@ -28,7 +28,8 @@ PartTree::PartTree(Reduction reduction, bool rounds,
   // An array without elements has a block, too, so that some thread ends the last one.
   starts.push_back(0);
   for (const RankArray &array : parts[0])
-    starts.push_back(starts.back() + array.count / elementsOfBlock + 1);
+    starts.push_back(starts.back() +
+                     (array.isSummed && !result ? 0 : array.count / elementsOfBlock) + 1);
 }
 
 bool PartTree::work() {
@@ -59,12 +60,12 @@ void PartTree::combineBlock(size_t array, size_t begin, size_t count) {
     std::memcpy(to, summed, count * element);
 }
 
-// A part alone is where it is, or rounded; what has been summed is in `scratch`, behind which the
-// levels below have theirs.
+// A part alone is where it is, or rounded, and what parts have summed before is with the first one;
+// what has been summed is in `scratch`, behind which the levels below have theirs.
 const char *PartTree::sum(unsigned first, unsigned many, size_t array, size_t begin, size_t count,
                           char *scratch) {
   const size_t bytes = count * element;
-  if (many == 1) {
+  if (many == 1 || parts[first][array].isSummed) {
     const char *own = static_cast<const char *>(parts[first][array].data) + begin * element;
     if (!rounds)
       return own;

@@ -7,6 +7,10 @@
 namespace mpc::rt {
 namespace {
 
+// Pieces of a large message stay in a cache until they are added.
+constexpr size_t pieceBytes = 512 << 10;
+constexpr size_t bytesInPieces = 16 * pieceBytes; // both ways, and more
+
 // Two ranks exchange parts, of which both may be empty.
 mpc_rt_status_t exchangeParts(Transport &transport, const Exchange &exchange) {
   return exchange.sentBytes || exchange.receivedBytes ? transport.exchange(exchange) : MPC_RT_OK;
@@ -72,12 +76,20 @@ mpc_rt_status_t reduceByHalving(Transport &transport, Reduction reduction, void 
   for (unsigned distance = 1, half = core / 2; distance != core; distance *= 2, half /= 2) {
     const unsigned kept = place / half * half, given = kept ^ half;
     const size_t count = starts[kept + half] - starts[kept];
-    if (auto status =
-            exchangeParts(transport, {transport.rank() ^ distance, bytes + starts[given] * element,
-                                      (starts[given + half] - starts[given]) * element, scratch,
-                                      count * element}))
+    char *own = bytes + starts[kept] * element;
+    const Exchange exchange = {transport.rank() ^ distance, bytes + starts[given] * element,
+                               (starts[given + half] - starts[given]) * element, scratch,
+                               count * element};
+    auto combineAt = [&](size_t begin, const void *piece, size_t length) {
+      combine(reduction.dtype, reduction.kind, own + begin, piece, length / element);
+    };
+    // The sum is that of the peer, too.
+    const bool inPieces = exchange.sentBytes + exchange.receivedBytes > bytesInPieces;
+    if (auto status = inPieces ? transport.exchangeInPieces(exchange, pieceBytes, combineAt)
+                               : exchangeParts(transport, exchange))
       return status;
-    combine(reduction.dtype, reduction.kind, bytes + starts[kept] * element, scratch, count);
+    if (!inPieces)
+      combineAt(0, scratch, count * element);
   }
   return MPC_RT_OK;
 }

@@ -8,6 +8,7 @@
 #include "mpc-rt/status.h"
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -36,6 +37,13 @@ public:
   // message names it. Called by one thread at a time, by the same one if mustStayOnOneThread().
   virtual mpc_rt_status_t exchange(const Exchange &call) = 0;
   virtual bool mustStayOnOneThread() const { return false; }
+
+  // Exchanges many bytes: each piece is taken when it has come, in order, while the next ones are
+  // under way. The transport chooses where in the room of `received` a piece is then. Both ranks
+  // call with pieces of the same size.
+  using TakePiece = std::function<void(size_t begin, const void *piece, size_t bytes)>;
+  virtual mpc_rt_status_t exchangeInPieces(const Exchange &call, size_t pieceBytes,
+                                           const TakePiece &take);
 
   // Ends the whole job: the launcher kills every rank. Does not return where there are others.
   virtual void endJob(int code) = 0;

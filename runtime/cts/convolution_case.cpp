@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The reference adds up products in float64, one after the other, and rounds exactly where the
-// contract says.
+// The reference adds up products in float64, each sum in the order of pixels, taps and channels,
+// and rounds exactly where the contract says.
 #include "runtime/cts/convolution_case.h"
 #include "runtime/base/dtype.h"
 #include "runtime/base/philox.h"
@@ -35,13 +35,14 @@ int64_t columnsOf(const ConvolutionCase &c) {
   return c.direction == MPC_RT_CONVOLUTION_INPUT_GRADIENT ? c.channels : c.filters;
 }
 
-// Calls `visit(image, filter, output)` for each product of elements.
-template <typename Visit> void forEachProduct(const ConvolutionCase &c, Visit visit) {
-  std::vector<int64_t> extents = c.outputs();
-  int64_t channels = c.channels / c.groups, perGroup = c.filters / c.groups;
+// Calls `visit(image, tap, output)` for each pixel of the images that a tap of the kernel brings to
+// a pixel of the outputs.
+template <typename Visit> void forEachTap(const ConvolutionCase &c, Visit visit) {
+  const std::vector<int64_t> extents = c.outputs();
+  const int64_t images = product(c.images), outputs = product(extents), taps = product(c.kernel);
   for (int64_t b = 0; b < c.batch; ++b)
-    for (int64_t o = 0; o < product(extents); ++o)
-      for (int64_t k = 0; k < product(c.kernel); ++k) {
+    for (int64_t o = 0; o < outputs; ++o)
+      for (int64_t k = 0; k < taps; ++k) {
         int64_t pixel = o, tap = k, image = 0, stride = 1;
         bool inside = true;
         for (size_t d = c.images.size(); d-- > 0;) {
@@ -53,12 +54,8 @@ template <typename Visit> void forEachProduct(const ConvolutionCase &c, Visit vi
           pixel /= extents[d];
           tap /= c.kernel[d];
         }
-        if (!inside)
-          continue;
-        for (int64_t i = 0; i < channels; ++i)
-          for (int64_t f = 0; f < c.filters; ++f)
-            visit((b * product(c.images) + image) * c.channels + f / perGroup * channels + i,
-                  (k * channels + i) * c.filters + f, (b * product(extents) + o) * c.filters + f);
+        if (inside)
+          visit(b * images + image, k, b * outputs + o);
       }
 }
 
@@ -155,18 +152,34 @@ void ConvolutionData::putInfinity(bool intoLhs, uint32_t seed) {
 
 std::vector<uint8_t> ConvolutionData::expected(Roundings roundings) const {
   const ConvolutionCase &c = shape;
-  const std::vector<double> widenedLeft = widened(c.lhs, lhs), widenedRight = widened(c.rhs, rhs);
+  const std::vector<double> left = widened(c.lhs, lhs), right = widened(c.rhs, rhs);
   std::vector<double> sums(static_cast<size_t>(outOf(c)), 0.0);
-  const double *left = widenedLeft.data(), *right = widenedRight.data();
-  double *sum = sums.data();
-  forEachProduct(c, [&c, sum, left, right](int64_t image, int64_t filter, int64_t output) {
-    if (c.direction == MPC_RT_CONVOLUTION_FORWARD)
-      sum[output] += left[image] * right[filter];
-    else if (c.direction == MPC_RT_CONVOLUTION_INPUT_GRADIENT)
-      sum[image] += left[output] * right[filter];
-    else
-      sum[filter] += left[image] * right[output];
-  });
+  const int64_t channels = c.channels / c.groups, filters = c.filters / c.groups;
+  // The channels of an image's pixel and the filters of an output's pixel that one group joins.
+  const auto forEachGroup = [&](auto visit) {
+    forEachTap(c, [&](int64_t image, int64_t tap, int64_t output) {
+      for (int64_t group = 0; group < c.groups; ++group)
+        visit(image * c.channels + group * channels, tap, output * c.filters + group * filters,
+              group * filters);
+    });
+  };
+  if (c.direction == MPC_RT_CONVOLUTION_INPUT_GRADIENT) {
+    const std::vector<double> byFilter = transposed(right, product(c.kernel), channels, c.filters);
+    forEachGroup([&](int64_t image, int64_t tap, int64_t output, int64_t filter) {
+      for (int64_t f = 0; f < filters; ++f)
+        addProducts(&sums[size_t(image)], left[size_t(output + f)],
+                    &byFilter[size_t((tap * c.filters + filter + f) * channels)], channels);
+    });
+  } else {
+    const bool isForward = c.direction == MPC_RT_CONVOLUTION_FORWARD;
+    forEachGroup([&](int64_t image, int64_t tap, int64_t output, int64_t filter) {
+      for (int64_t i = 0; i < channels; ++i) {
+        const int64_t row = (tap * channels + i) * c.filters + filter;
+        addProducts(&sums[size_t(isForward ? output : row)], left[size_t(image + i)],
+                    &right[size_t(isForward ? row : output)], filters);
+      }
+    });
+  }
   std::vector<uint8_t> result(initial.size());
   for (size_t i = 0; i < sums.size(); ++i) {
     bool once = c.hasBias && roundings == Roundings::once;

@@ -26,6 +26,17 @@ std::vector<double> widened(mpc_rt_dtype_t dtype, const std::vector<uint8_t> &da
   return result;
 }
 
+std::vector<double> transposed(const std::vector<double> &matrices, int64_t batch, int64_t rows,
+                               int64_t columns) {
+  std::vector<double> result(matrices.size());
+  for (int64_t b = 0; b < batch; ++b)
+    for (int64_t row = 0; row < rows; ++row)
+      for (int64_t column = 0; column < columns; ++column)
+        result[static_cast<size_t>((b * columns + column) * rows + row)] =
+            matrices[static_cast<size_t>((b * rows + row) * columns + column)];
+  return result;
+}
+
 std::string firstDifference(const std::string &what, mpc_rt_dtype_t dtype, const void *wanted,
                             const void *got, int64_t count) {
   for (int64_t i = 0; i < count; ++i) {

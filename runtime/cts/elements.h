@@ -26,6 +26,16 @@ void fill(std::vector<uint8_t> &data, mpc_rt_dtype_t dtype, int64_t count, uint6
 // All elements of `data` as float64: a reference reads each of them many times.
 std::vector<double> widened(mpc_rt_dtype_t dtype, const std::vector<uint8_t> &data);
 
+// `sums[i] += factor * row[i]`.
+inline void addProducts(double *sums, double factor, const double *row, int64_t count) {
+  for (int64_t i = 0; i < count; ++i)
+    sums[i] += factor * row[i];
+}
+
+// Each of `batch` matrices of `rows` rows and `columns` columns, transposed.
+std::vector<double> transposed(const std::vector<double> &matrices, int64_t batch, int64_t rows,
+                               int64_t columns);
+
 // The first of `count` elements that differs, NaN equal to NaN, after `what`; "" if none.
 std::string firstDifference(const std::string &what, mpc_rt_dtype_t dtype, const void *wanted,
                             const void *got, int64_t count);

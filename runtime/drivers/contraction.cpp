@@ -75,7 +75,7 @@ mpc_rt_status_t takeFlags(const mpc_rt_contract_t &descriptor, const char *layer
   constexpr uint32_t knownFlags = MPC_RT_CONTRACT_TRANSPOSE_LHS | MPC_RT_CONTRACT_TRANSPOSE_RHS |
                                   MPC_RT_CONTRACT_ACCUMULATE | MPC_RT_CONTRACT_PACKED_RHS |
                                   MPC_RT_CONTRACT_CONSUMED | MPC_RT_CONTRACT_ROUND_LHS |
-                                  MPC_RT_CONTRACT_ROUND_SUMS;
+                                  MPC_RT_CONTRACT_ROUND_SUMS | MPC_RT_CONTRACT_SUMMED_BY_PARTS;
   if ((descriptor.flags & ~knownFlags) || descriptor.activation > MPC_RT_ACTIVATION_GELU_GRADIENT)
     return fail(MPC_RT_FAILED_PRECONDITION,
                 "%s: contraction flags %#x, activation %u are newer than this runtime; update "

@@ -5,6 +5,7 @@
 #include "runtime/base/dtype.h"
 #include "runtime/base/status.h"
 #include "runtime/drivers/call_struct.h"
+#include "runtime/rules/integer_windows.h"
 
 namespace mpc::rt {
 namespace {
@@ -41,6 +42,18 @@ const char *checkWindow(const Convolution &c) {
   return "";
 }
 
+// Integers have sums in int32 of a forward convolution.
+bool areIntegers(const Convolution &c, int32_t border) {
+  return c.lhs == MPC_RT_INT8 && c.rhs == MPC_RT_INT8 && c.out == MPC_RT_INT32 &&
+         c.direction == MPC_RT_CONVOLUTION_FORWARD && !c.hasBias && !c.relu && border >= INT8_MIN &&
+         border <= INT8_MAX;
+}
+
+bool areFloating(const Convolution &c, int32_t border) {
+  return isFloating(c.lhs) && isFloating(c.rhs) && isFloating(c.out) && isFloating(c.bias) &&
+         border == 0;
+}
+
 } // namespace
 
 mpc_rt_status_t resolveConvolution(const mpc_rt_convolution_t &descriptor, const void *lhs,
@@ -67,14 +80,17 @@ mpc_rt_status_t resolveConvolution(const mpc_rt_convolution_t &descriptor, const
   c.hasBias = descriptor.has_bias != 0;
   c.bias = c.hasBias ? descriptor.bias_dtype : c.out;
   c.relu = descriptor.activation == MPC_RT_ACTIVATION_RELU;
-  if (!isFloating(c.lhs) || !isFloating(c.rhs) || !isFloating(c.out) || !isFloating(c.bias))
+  c.groups = descriptor.groups;
+  if (!areIntegers(c, descriptor.border) && !areFloating(c, descriptor.border))
     return fail(MPC_RT_INVALID_ARGUMENT,
-                "%s: convolution of %s by %s to %s (bias %s); all must be floating", layer,
-                dtypeName(c.lhs), dtypeName(c.rhs), dtypeName(c.out), dtypeName(c.bias));
+                "%s: convolution of %s by %s to %s (bias %s), border %d; all must be floating and "
+                "the border 0, or int8 to int32, forward, without bias and activation",
+                layer, dtypeName(c.lhs), dtypeName(c.rhs), dtypeName(c.out), dtypeName(c.bias),
+                descriptor.border);
+  c.border = static_cast<int8_t>(descriptor.border);
   if (c.direction == MPC_RT_CONVOLUTION_FILTER_GRADIENT && (c.hasBias || c.relu))
     return fail(MPC_RT_INVALID_ARGUMENT, "%s: the gradient of a filter has no bias and activation",
                 layer);
-  c.groups = descriptor.groups;
   c.channels = descriptor.channels;
   c.filters = descriptor.filters;
   c.spatial = descriptor.spatial_rank;
@@ -92,6 +108,13 @@ mpc_rt_status_t resolveConvolution(const mpc_rt_convolution_t &descriptor, const
   if (const char *problem = checkWindow(c); *problem)
     return fail(MPC_RT_INVALID_ARGUMENT, "%s: convolution %s; compile the model again", layer,
                 problem);
+  if (c.isInteger() && !rules::areIntegerGroups(c.groups, c.channels, c.filters, c.spatial,
+                                                Convolution::product(c.kernel)))
+    return fail(MPC_RT_INVALID_ARGUMENT,
+                "%s: convolution of int8 in %lld groups; expected one, or one filter of one or two "
+                "dimensions and at most %lld elements for each channel",
+                layer, static_cast<long long>(c.groups),
+                static_cast<long long>(rules::mostIntegerTaps));
   int64_t scaled;
   if (__builtin_mul_overflow(descriptor.batch.per_sample, batch, &scaled) ||
       __builtin_add_overflow(descriptor.batch.fixed, scaled, &c.batch) || c.batch < 0 ||

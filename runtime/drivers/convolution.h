@@ -18,6 +18,7 @@ struct Convolution {
   mpc_rt_convolution_direction_t direction = MPC_RT_CONVOLUTION_FORWARD;
   mpc_rt_dtype_t lhs = 0, rhs = 0, out = 0, bias = 0;
   bool relu = false, hasBias = false;
+  int8_t border = 0; // of int8 images: what is outside of them
   int64_t batch = 0, groups = 1, channels = 0, filters = 0;
   // Missing leading dimensions have extent 1 and do not move, so that loops need one form only.
   uint32_t spatial = 0;
@@ -25,14 +26,15 @@ struct Convolution {
 
   bool operator==(const Convolution &other) const {
     auto fields = [](const Convolution &c) {
-      return std::tie(c.direction, c.lhs, c.rhs, c.out, c.bias, c.relu, c.hasBias, c.batch,
-                      c.groups, c.channels, c.filters, c.spatial, c.images, c.kernel, c.outputs,
-                      c.strides, c.dilations, c.low, c.high);
+      return std::tie(c.direction, c.lhs, c.rhs, c.out, c.bias, c.relu, c.hasBias, c.border,
+                      c.batch, c.groups, c.channels, c.filters, c.spatial, c.images, c.kernel,
+                      c.outputs, c.strides, c.dilations, c.low, c.high);
     };
     return fields(*this) == fields(other);
   }
 
   bool toImages() const { return direction == MPC_RT_CONVOLUTION_INPUT_GRADIENT; }
+  bool isInteger() const { return lhs == MPC_RT_INT8; }
   static int64_t product(const Extents &extents) { return extents[0] * extents[1] * extents[2]; }
   // Elements of one sample, and of the filter.
   int64_t imageElements() const { return product(images) * channels; }

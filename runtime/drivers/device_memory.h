@@ -8,9 +8,11 @@
 #include "mpc-rt/executable.h"
 #include "mpc-rt/model.h"
 #include "mpc-rt/status.h"
+#include "runtime/drivers/value_counter.h"
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 namespace mpc::rt {
@@ -60,6 +62,29 @@ public:
   virtual bool hasInputs(const mpc_rt_entry_info_t & /*entry*/, int64_t /*batch*/) const noexcept {
     return false;
   }
+  // Inside a run, in the order of its work: zeros.
+  virtual mpc_rt_status_t clear(void *data, uint64_t bytes) {
+    if (bytes != 0)
+      std::memset(data, 0, bytes);
+    return MPC_RT_OK;
+  }
+  // Inside a run, where memory is apart: what the device has at `from` when it comes to this is at
+  // `to` on the host after arrive(), and what the host has at `from` now is at `to` on the device
+  // for the work that follows.
+  virtual mpc_rt_status_t bring(void * /*to*/, const void * /*from*/, uint64_t /*bytes*/) {
+    return MPC_RT_UNAVAILABLE;
+  }
+  virtual mpc_rt_status_t arrive() { return MPC_RT_OK; }
+  virtual mpc_rt_status_t give(void * /*to*/, const void * /*from*/, uint64_t /*bytes*/) {
+    return MPC_RT_UNAVAILABLE;
+  }
+  // Inside a run: the host does something in the middle of it that is no work of the device.
+  virtual void waitsForHost() noexcept {}
+  // Null: the host counts what entries report.
+  virtual ValueCounter *valueCounter() noexcept { return nullptr; }
+  // From now on runs of entries may do other things than they did.
+  virtual void forgetRuns() noexcept {}
+
   // The caller's memory on this device to the host, and waits for it. Never called where memory is
   // not apart.
   virtual mpc_rt_status_t copyToHost(void * /*to*/, const void * /*from*/, uint64_t /*bytes*/) {

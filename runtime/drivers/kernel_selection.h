@@ -12,6 +12,8 @@
 
 namespace mpc::rt {
 
+class PartKernels;
+
 class KernelSelection {
 public:
   virtual ~KernelSelection() = default;
@@ -22,6 +24,9 @@ public:
   virtual bool hasMeasuredRules() const noexcept { return true; }
   virtual std::string choices() const { return {}; }
   virtual mpc_rt_status_t setChoices(const char * /*text*/) { return MPC_RT_OK; }
+
+  // Null where parts of a batch do nothing together.
+  virtual PartKernels *ofParts() noexcept { return nullptr; }
 
   // The kernels that ran.
   KernelLog log;

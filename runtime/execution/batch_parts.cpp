@@ -3,6 +3,7 @@
 
 #include "mpc-rt/collectives.h"
 #include "runtime/base/status.h"
+#include "runtime/drivers/part_product.h"
 #include "runtime/execution/context.h"
 #include "runtime/execution/part_of_call.h"
 #include "runtime/rules/batch_parts.h"
@@ -48,6 +49,15 @@ bool isStepResult(const char *output) {
          areEqual(output, "finite");
 }
 
+// By way of the host's memory, which both contexts have for their variables; nothing moves where
+// they compute there.
+mpc_rt_status_t moveVariables(mpc_rt_context_t &from, mpc_rt_context_t &to) {
+  const uint64_t bytes = from.layout.bytes;
+  if (auto status = from.driver->deviceMemory().fetchVariables(0, bytes))
+    return status;
+  return to.driver->deviceMemory().storeVariables(0, bytes);
+}
+
 // Loss and predictions: what a forward pass keeps is behind them.
 uint32_t countResults(const mpc_rt_entry_info_t &forward) {
   uint32_t count = 0;
@@ -59,7 +69,7 @@ uint32_t countResults(const mpc_rt_entry_info_t &forward) {
 } // namespace
 
 BatchParts::BatchParts(mpc_rt_context_t &whole, Communicator *given, unsigned own)
-    : whole(whole),
+    : whole(whole), isApart(whole.driver->ownsMemory()),
       alone(given ? nullptr : std::make_unique<Communicator>(std::make_unique<SelfTransport>())),
       communicator(given ? *given : *alone), group(communicator, own) {
   for (unsigned i = 0; i != own; ++i)
@@ -75,13 +85,18 @@ mpc_rt_status_t BatchParts::makeContexts() {
   const mpc_rt_executable_t &executable = whole.executable();
   updatesByParts = updateReadsRows(executable);
   group.setOneResult(!updatesByParts);
+  group.setWorkers(whole.driver->threads());
   uint64_t bytes = 0;
   for (uint32_t i = 0; i < executable.variable_count; ++i)
-    if (updatesByParts || isOfEachPart(executable.variables[i]))
+    if (!isApart && (updatesByParts || isOfEachPart(executable.variables[i])))
       bytes += alignUp(whole.layout.sizes[i]);
   for (std::unique_ptr<Part> &part : parts) {
     if (auto status = makePartContext(whole, part->context))
       return status;
+    part->context->isOneOfParts = parts.size() > 1 && !updatesByParts;
+    PartKernels *kernels = part->context->driver->kernels().ofParts();
+    if (parts.size() > 1 && kernels)
+      kernels->shareWeights(*parts.front()->context->driver->kernels().ofParts());
     if (part != parts.front() && !part->variables.reserve(bytes))
       return failToAllocate(executable.model_name, bytes, part->variables.problem());
   }
@@ -126,6 +141,13 @@ mpc_rt_status_t BatchParts::prepareRun() {
     return status;
   for (std::unique_ptr<Part> &part : parts)
     copyVariables(*part, /*forUpdate=*/false);
+  return giveVariables();
+}
+
+mpc_rt_status_t BatchParts::giveVariables() {
+  for (std::unique_ptr<Part> &part : parts)
+    if (auto status = moveVariables(whole, *part->context))
+      return status;
   return MPC_RT_OK;
 }
 
@@ -134,7 +156,7 @@ void BatchParts::copyVariables(Part &part, bool forUpdate) {
   uint8_t *copy = part.variables.data();
   for (uint32_t i = 0; i < whole.executable().variable_count; ++i) {
     void *variable = whole.variables[i];
-    const bool isCopied = forUpdate || isOfEachPart(whole.executable().variables[i]);
+    const bool isCopied = !isApart && (forUpdate || isOfEachPart(whole.executable().variables[i]));
     if (isCopied && &part != parts.front().get()) {
       std::memcpy(copy, variable, whole.layout.sizes[i]);
       variable = copy;
@@ -158,10 +180,13 @@ mpc_rt_status_t BatchParts::bind(unsigned index, const CallTensors &call, int64_
 
 void BatchParts::restartReductions() {
   group.restart();
+  if (PartKernels *kernels = parts.front()->context->driver->kernels().ofParts())
+    kernels->forgetSharedWeights();
   for (unsigned i = 0; i != parts.size(); ++i) {
     Reducer &reducer = parts.size() == 1 ? static_cast<Reducer &>(communicator) : group.reducer(i);
     parts[i]->context->rankReductions =
-        std::make_unique<RankReductions>(reducer, /*hasResults=*/i == 0 || updatesByParts);
+        std::make_unique<RankReductions>(reducer, parts[i]->context->driver->deviceMemory(),
+                                         /*hasResults=*/i == 0 || updatesByParts);
     parts[i]->context->rankReductions->mute(parts[i]->call.isEmpty());
   }
 }
@@ -216,7 +241,7 @@ mpc_rt_status_t BatchParts::forwardParts(const void *const *inputs, void *const 
                                 own.call.rows());
   });
   whole.driver->variablesChanged();
-  return status;
+  return status ? status : moveVariables(*parts.front()->context, whole);
 }
 
 mpc_rt_status_t BatchParts::backward(void *const *gradients) {
@@ -251,19 +276,22 @@ mpc_rt_status_t BatchParts::apply(void *const *gradients, mpc_rt_applied_t *appl
   };
   if (auto status = onParts(copy))
     return status;
+  if (auto status = giveVariables())
+    return status;
   restartReductions();
   const mpc_rt_status_t status = onParts([&](unsigned part) {
     return part == 0 ? whole.trainLoop->apply(*parts[0]->context, gradients, applied)
                      : loopOf(part).apply(*parts[part]->context, nullptr, nullptr);
   });
   whole.driver->variablesChanged();
-  return status;
+  return status ? status : moveVariables(*parts.front()->context, whole);
 }
 
 // Ranks that have parts of variables exchange what they have updated.
 mpc_rt_status_t BatchParts::applyOnce(void *const *gradients, mpc_rt_applied_t *applied) {
   if (whole.variableParts)
-    whole.rankReductions = std::make_unique<RankReductions>(communicator);
+    whole.rankReductions =
+        std::make_unique<RankReductions>(communicator, whole.driver->deviceMemory());
   const mpc_rt_status_t status = whole.trainLoop->apply(whole, gradients, applied);
   whole.rankReductions.reset();
   return status;
@@ -314,7 +342,7 @@ mpc_rt_status_t BatchParts::run(const mpc_rt_entry_info_t &entry, const void *co
                       nullptr);
   });
   whole.driver->variablesChanged();
-  return status;
+  return status ? status : moveVariables(*parts.front()->context, whole);
 }
 
 mpc_rt_status_t BatchParts::planEntry(mpc_rt_context_t &context, const char *name, int64_t rows) {
@@ -405,8 +433,9 @@ mpc_rt_status_t checkParts(const mpc_rt_context_t &context, uint32_t ranks, uint
                     "each part of a batch updates all variables, of which ranks have parts here; "
                     "compile it without --shard=optimizer",
                     model);
-  if (!context.driver->computes() || context.driver->ownsMemory())
-    return fail(MPC_RT_FAILED_PRECONDITION, "%s: only a CPU computes a batch in parts", model);
+  if (!context.driver->computes())
+    return fail(MPC_RT_FAILED_PRECONDITION, "%s: a device that computes nothing has no parts",
+                model);
   return MPC_RT_OK;
 }
 

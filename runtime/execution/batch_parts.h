@@ -50,6 +50,9 @@ private:
   mpc_rt_status_t openLoops();
   mpc_rt_status_t prepareRun();
   void copyVariables(Part &part, bool forUpdate);
+  // Where a device has memory of its own each part has all variables there: they become those of
+  // the whole context.
+  mpc_rt_status_t giveVariables();
   void restartReductions();
   mpc_rt_status_t onParts(const std::function<mpc_rt_status_t(unsigned)> &body);
   mpc_rt_status_t applyOnce(void *const *gradients, mpc_rt_applied_t *applied);
@@ -64,6 +67,7 @@ private:
   TrainLoop &loopOf(unsigned part);
 
   mpc_rt_context_t &whole;
+  const bool isApart;                  // the device's memory
   std::unique_ptr<Communicator> alone; // without a communicator of the caller's
   Communicator &communicator;
   PartGroup group;

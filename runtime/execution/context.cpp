@@ -52,13 +52,18 @@ mpc_rt_status_t takeAllocator(const mpc_rt_allocator_t *given, Allocator &alloca
   return MPC_RT_OK;
 }
 
-mpc_rt_status_t makeDriver(mpc_rt_context_t &context, const char *device,
-                           const mpc_rt_cuda_program_t *program, unsigned threads) {
+mpc_rt_status_t makeGpuDriver(mpc_rt_context_t &context, int ordinal, unsigned threads) {
+  const mpc_rt_cuda_program_t *program = nullptr;
+  if (auto status = cudaProgram(*context.model, program))
+    return status;
+  context.cudaOrdinal = ordinal;
+  return makeCudaDriver({threads, context.isa}, ordinal, *program, context.driver);
+}
+
+mpc_rt_status_t makeDriver(mpc_rt_context_t &context, const char *device, unsigned threads) {
+  if (std::strncmp(device, "cuda", 4) == 0)
+    return makeGpuDriver(context, cudaOrdinal(device), threads);
   DriverOptions options{threads, context.isa};
-  if (program) {
-    context.cudaOrdinal = cudaOrdinal(device);
-    return makeCudaDriver(options, context.cudaOrdinal, *program, context.driver);
-  }
   context.driver =
       std::strcmp(device, "null") == 0 ? makeNullDriver(options) : makeCpuDriver(options);
   return MPC_RT_OK;
@@ -95,6 +100,14 @@ mpc_rt_status_t allocateVariables(mpc_rt_context_t &context) {
   return MPC_RT_OK;
 }
 
+// The device has the variables of `arena`, that of this context or of the one that it is a part of.
+mpc_rt_status_t bindDevice(mpc_rt_context_t &context, Buffer &arena) {
+  std::vector<MemoryBlock> blocks;
+  for (auto &role : context.layout.roles)
+    blocks.push_back({role.offset, role.bytes});
+  return context.driver->deviceMemory().bindVariables(arena.data(), context.layout.bytes, blocks);
+}
+
 mpc_rt_status_t bindVariableArena(mpc_rt_context_t &context) {
   const uint32_t count = context.executable().variable_count;
   context.variables.resize(count);
@@ -104,11 +117,7 @@ mpc_rt_status_t bindVariableArena(mpc_rt_context_t &context) {
   context.values.readAsMaster.resize(count);
   for (uint32_t i = 0; i < count; ++i)
     replaceVariable(context, i);
-  std::vector<MemoryBlock> blocks;
-  for (auto &role : context.layout.roles)
-    blocks.push_back({role.offset, role.bytes});
-  return context.driver->deviceMemory().bindVariables(context.variableArena.data(),
-                                                      context.layout.bytes, blocks);
+  return bindDevice(context, context.variableArena);
 }
 
 mpc_rt_status_t create(mpc_rt_model_t *model, const mpc_rt_context_options_t &options,
@@ -118,7 +127,7 @@ mpc_rt_status_t create(mpc_rt_model_t *model, const mpc_rt_context_options_t &op
     return status;
   const mpc_rt_cuda_program_t *program = nullptr;
   if (std::strncmp(device, "cuda", 4) == 0)
-    if (auto status = cudaProgram(*model, program))
+    if (auto status = cudaProgram(*model, program)) // before anything is allocated
       return status;
   if (options.threads > mostThreads)
     return fail(MPC_RT_INVALID_ARGUMENT, "%s: %u threads asked for; at most %u; 0 means all",
@@ -133,7 +142,7 @@ mpc_rt_status_t create(mpc_rt_model_t *model, const mpc_rt_context_options_t &op
   if (auto status = chooseIsa(executable, options.isa, context.isa))
     return status;
   context.kernels = findKernels(executable, context.isa);
-  if (auto status = makeDriver(context, device, program, threads))
+  if (auto status = makeDriver(context, device, threads))
     return status;
   context.services = makeServices();
   if (auto status = allocateVariables(context))
@@ -147,7 +156,7 @@ mpc_rt_status_t create(mpc_rt_model_t *model, const mpc_rt_context_options_t &op
 
 } // namespace
 
-mpc_rt_status_t mpc::rt::makePartContext(const mpc_rt_context_t &whole,
+mpc_rt_status_t mpc::rt::makePartContext(mpc_rt_context_t &whole,
                                          std::unique_ptr<mpc_rt_context_t> &part) {
   part = std::make_unique<mpc_rt_context_t>(whole.model, /*threads=*/1, whole.allocator);
   part->isa = whole.isa;
@@ -160,7 +169,11 @@ mpc_rt_status_t mpc::rt::makePartContext(const mpc_rt_context_t &whole,
   part->values.owners.resize(count);
   part->values.exposed.resize(count);
   part->values.readAsMaster.resize(count);
-  return makeDriver(*part, "cpu", /*program=*/nullptr, /*threads=*/1);
+  if (whole.cudaOrdinal < 0)
+    return makeDriver(*part, "cpu", /*threads=*/1);
+  if (auto status = makeGpuDriver(*part, whole.cudaOrdinal, /*threads=*/1))
+    return status;
+  return bindDevice(*part, whole.variableArena);
 }
 
 namespace {

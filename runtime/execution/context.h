@@ -12,6 +12,7 @@
 #include "runtime/execution/context_use.h"
 #include "runtime/execution/part_of_call.h"
 #include "runtime/execution/rank_reductions.h"
+#include "runtime/execution/traced_elements.h"
 #include "runtime/execution/train_loop.h"
 #include "runtime/execution/value_watch.h"
 #include "runtime/execution/variable_layout.h"
@@ -51,6 +52,7 @@ struct mpc_rt_context_t {
   bool isRunning = false;
   mpc::rt::ContextUser user;
   bool isReserving = false;      // services take memory and compute nothing
+  bool isOneOfParts = false;     // of a batch, the first of which alone has results
   std::vector<void *> variables; // where each is now
   mpc::rt::VariableValues values;
   mpc::rt::Buffer consumedResult; // of a few rows by a shadow that waits
@@ -59,6 +61,7 @@ struct mpc_rt_context_t {
   std::unique_ptr<mpc::rt::TrainLoop> trainLoop;
   std::unique_ptr<mpc::rt::ValueWatch> valueWatch;         // null: nobody watches
   std::unique_ptr<mpc::rt::TraceRecord> traceRecord;       // null: nothing that is reported is kept
+  std::unique_ptr<mpc::rt::TracedElements> tracedElements; // null: they are on the host
   std::unique_ptr<mpc::rt::RankReductions> rankReductions; // null: one rank
   std::unique_ptr<mpc::rt::VariableParts> variableParts;   // null: all variables are whole
   std::unique_ptr<mpc::rt::PartOfCall> noRows;             // the calls of a rank that has none
@@ -81,9 +84,8 @@ const mpc_rt_entry_info_t *findEntry(const mpc_rt_context_t &context, uint32_t e
                                      uint32_t outputCount);
 
 // A context of one thread for a part of the batch: of the whole one's model and kernels, with no
-// variables of its own.
-mpc_rt_status_t makePartContext(const mpc_rt_context_t &whole,
-                                std::unique_ptr<mpc_rt_context_t> &part);
+// variables of its own but for copies on a device that has memory of its own.
+mpc_rt_status_t makePartContext(mpc_rt_context_t &whole, std::unique_ptr<mpc_rt_context_t> &part);
 
 // The context's loop of a custom training, made by the first call that needs it.
 mpc_rt_status_t openLoop(mpc_rt_context_t &context);
@@ -91,11 +93,18 @@ mpc_rt_status_t openLoop(mpc_rt_context_t &context);
 // FAILED_PRECONDITION for a model whose entries reduce nothing.
 mpc_rt_status_t checkDistributed(const mpc_rt_context_t &context);
 
+// Waits for what a run has left under way between ranks: around whatever reads or writes variables
+// that is no run.
+mpc_rt_status_t settleRanks(mpc_rt_context_t &context);
+
 // From now on the rank may have parts of variables only, those of this communicator's ranks; with
 // null or one rank all of them. FAILED_PRECONDITION where it has parts already.
 mpc_rt_status_t shareVariables(mpc_rt_context_t &context, Communicator *communicator);
 // FAILED_PRECONDITION where the rank has a part of the variable only.
 mpc_rt_status_t checkWhole(const mpc_rt_context_t &context, uint32_t variable);
+
+// Behind a run: what the device has counted goes to the record.
+mpc_rt_status_t collectCounts(mpc_rt_context_t &context);
 
 // A run calls these in this order. The first one checks whether a fork left the context as it
 // should be.

@@ -5,6 +5,7 @@
 #include "runtime/drivers/result_kernel.h"
 #include "runtime/execution/context.h"
 #include "runtime/execution/services.h"
+#include "runtime/execution/summed_products.h"
 #include "runtime/execution/waiting_shadow.h"
 
 namespace mpc::rt {
@@ -52,6 +53,13 @@ int32_t contract(void *context, const mpc_rt_contract_t *descriptor,
     if (auto status = readCall(layer, *given, MPC_RT_CONTRACT_CALL_MINIMUM, call))
       return status;
     auto &own = *static_cast<mpc_rt_context_t *>(context);
+    if (descriptor->flags & MPC_RT_CONTRACT_SUMMED_BY_PARTS) {
+      bool done = false;
+      if (auto status = sumOverParts(own, *descriptor, call, done))
+        return status;
+      if (done)
+        return MPC_RT_OK;
+    }
     return hasWaitingShadow(own, *descriptor) ? contractWithShadow(own, *descriptor, call)
                                               : own.driver->contract(*descriptor, call);
   });

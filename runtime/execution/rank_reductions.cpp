@@ -10,37 +10,90 @@
 #include "runtime/execution/context.h"
 #include "runtime/execution/services.h"
 
-#include <cstring>
+#include <algorithm>
 #include <utility>
 
 namespace mpc::rt {
 
+RankReductions::RankReductions(Reducer &reducer, DeviceMemory &memory, bool hasResults)
+    : reducer(reducer), hasResults(hasResults),
+      staged(memory.isApart() ? std::make_unique<StagedArrays>(memory) : nullptr),
+      reducerLives(reducer.lifetime()) {}
+
 mpc_rt_status_t RankReductions::start(const mpc_rt_all_reduce_t &descriptor, void *data) {
-  const auto kind = mpc_rt_reduction_t(descriptor.reduction);
   const bool gathers = descriptor.flags & MPC_RT_ALL_REDUCE_GATHERS;
-  if (isMuted && !gathers && !(descriptor.flags & MPC_RT_ALL_REDUCE_ALWAYS))
-    fillNeutral(descriptor.dtype, kind, data, size_t(descriptor.count));
+  const size_t count = size_t(descriptor.count);
+  const auto sum = std::find(sums.begin(), sums.end(), data);
+  const bool isSummed = sum != sums.end();
+  if (isSummed)
+    sums.erase(sum);
+  const bool isNeutral =
+      isMuted && !gathers && !isSummed && !(descriptor.flags & MPC_RT_ALL_REDUCE_ALWAYS);
+  if (staged)
+    if (auto status = staged->fetch(descriptor.bucket, data, count * dtypeSize(descriptor.dtype),
+                                    /*isUnread=*/isNeutral, data))
+      return status;
+  if (isNeutral)
+    fillNeutral(descriptor.dtype, mpc_rt_reduction_t(descriptor.reduction), data, count);
   const bool toParts = descriptor.flags & MPC_RT_ALL_REDUCE_TO_PARTS;
-  const bool inBFloat16 = descriptor.flags & MPC_RT_ALL_REDUCE_IN_BFLOAT16;
   areForResults &= (descriptor.flags & MPC_RT_ALL_REDUCE_FOR_RESULTS) != 0;
-  (toParts ? openToParts : open).push_back({data, size_t(descriptor.count)});
+  (toParts ? openToParts : open).push_back({data, count, isSummed});
   if (!(descriptor.flags & MPC_RT_ALL_REDUCE_ENDS_BUCKET))
     return MPC_RT_OK;
+  if (staged)
+    if (auto status = staged->arrive(descriptor.bucket))
+      return status;
   if (numbers.size() <= descriptor.bucket)
     numbers.resize(descriptor.bucket + 1);
-  auto send = [&](std::vector<RankArray> &arrays, Share share) {
-    if (!arrays.empty())
-      numbers[descriptor.bucket] = reducer.start(
-          {descriptor.dtype, kind, share, areForResults, inBFloat16}, std::exchange(arrays, {}));
-  };
-  send(openToParts, Share::ownPart);
-  send(open, gathers ? Share::gathered : Share::whole);
+  send(descriptor, openToParts, Share::ownPart);
+  send(descriptor, open, gathers ? Share::gathered : Share::whole);
   areForResults = true;
   return MPC_RT_OK;
 }
 
+void RankReductions::send(const mpc_rt_all_reduce_t &descriptor, std::vector<RankArray> &arrays,
+                          Share share) {
+  if (arrays.empty())
+    return;
+  const Reduction reduction = {descriptor.dtype, mpc_rt_reduction_t(descriptor.reduction), share,
+                               areForResults,
+                               (descriptor.flags & MPC_RT_ALL_REDUCE_IN_BFLOAT16) != 0};
+  const uint64_t number = reducer.start(reduction, std::exchange(arrays, {}));
+  numbers[descriptor.bucket] = number;
+  if (share == Share::gathered)
+    lastGather = number;
+}
+
 mpc_rt_status_t RankReductions::wait(uint32_t bucket) {
-  return bucket < numbers.size() ? reducer.wait(numbers[bucket]) : MPC_RT_OK;
+  if (bucket < numbers.size())
+    if (auto status = waitFor(numbers[bucket]))
+      return status;
+  return staged ? staged->giveBack(bucket) : MPC_RT_OK;
+}
+
+mpc_rt_status_t RankReductions::waitFor(uint64_t number) {
+  const mpc_rt_status_t status = reducer.wait(number);
+  if (status == MPC_RT_OK)
+    waited = std::max(waited, number);
+  return status;
+}
+
+mpc_rt_status_t RankReductions::enter(const mpc_rt_entry_info_t &entry) {
+  const bool isAnother = std::exchange(lastEntry, &entry) != &entry;
+  return isAnother ? settle() : MPC_RT_OK;
+}
+
+mpc_rt_status_t RankReductions::settle() {
+  return waited < lastGather ? waitFor(lastGather) : MPC_RT_OK;
+}
+
+RankReductions::~RankReductions() {
+  if (madeAfterForks == forksSeen() && !reducerLives.expired())
+    (void)settle(); // a failure is one of the job, which the next call tells
+}
+
+mpc_rt_status_t settleRanks(mpc_rt_context_t &context) {
+  return context.rankReductions ? context.rankReductions->settle() : MPC_RT_OK;
 }
 
 namespace {
@@ -60,7 +113,8 @@ int32_t withRanks(void *context, const mpc_rt_all_reduce_t *descriptor,
       return MPC_RT_OK;
     if (!used.rankReductions) {
       if (descriptor->reduction == MPC_RT_REDUCTION_SUM_BEFORE)
-        std::memset(call.data, 0, size_t(descriptor->count) * dtypeSize(descriptor->dtype));
+        return used.driver->deviceMemory().clear(call.data, size_t(descriptor->count) *
+                                                                dtypeSize(descriptor->dtype));
       return MPC_RT_OK;
     }
     return body(*used.rankReductions, call);
@@ -131,7 +185,10 @@ mpc_rt_status_t mpc_rt_context_set_communicator(mpc_rt_context_t *context,
       return status;
     context->batchParts.reset();
     context->rankReductions =
-        isShared ? std::make_unique<RankReductions>(communicator->communicator) : nullptr;
+        isShared ? std::make_unique<RankReductions>(communicator->communicator,
+                                                    context->driver->deviceMemory())
+                 : nullptr;
+    context->driver->deviceMemory().forgetRuns();
     return MPC_RT_OK;
   });
 }

@@ -114,6 +114,10 @@ mpc_rt_status_t mpc::rt::runEntry(mpc_rt_context_t &context, const mpc_rt_entry_
   unsigned long failuresBefore = failureCount();
   mpc_rt_status_t status =
       context.driver->run(entry, call, context.executable().variable_count, arena, onDevice);
+  if (ValueCounter *counter = status ? context.driver->deviceMemory().valueCounter() : nullptr)
+    counter->discard();
+  else if (!status)
+    status = collectCounts(context);
   context.driver->end();
   if (status && failureCount() == failuresBefore)
     return fail(static_cast<mpc_rt_status_code_t>(status),
@@ -130,9 +134,16 @@ static mpc_rt_status_t runRows(mpc_rt_context_t &context, const mpc_rt_entry_inf
   RunMark mark(context);
   if (auto status = reserveArena(context, entry, batch))
     return status;
+  if (context.rankReductions)
+    if (auto status = context.rankReductions->enter(entry))
+      return status;
   if (auto status = readyForRun(context, weightUse(entry) == WeightUse::updated))
     return status;
-  return runEntry(context, entry, inputs, outputs, context.variables.data(), batch, onDevice);
+  if (auto status =
+          runEntry(context, entry, inputs, outputs, context.variables.data(), batch, onDevice))
+    return status;
+  // A program that has the address of a shadow may read it now.
+  return context.values.shadowsAreExposed ? settleRanks(context) : MPC_RT_OK;
 }
 
 // A rank that has no rows computes with one that no reduction takes.
@@ -156,7 +167,12 @@ static mpc_rt_status_t runWithoutRows(mpc_rt_context_t &context, const mpc_rt_en
 static mpc_rt_status_t run(mpc_rt_context_t &context, const mpc_rt_entry_info_t &entry,
                            const void *const *inputs, void *const *outputs, int64_t batch,
                            const DeviceTensors *onDevice) {
-  if (context.batchParts && context.batchParts->takes(entry))
+  const bool isInParts = context.batchParts && context.batchParts->takes(entry);
+  if (isInParts && ((!inputs && entry.input_count) || (onDevice && onDevice->any())))
+    return fail(MPC_RT_FAILED_PRECONDITION,
+                "%s: a batch in parts is taken from the host; pass inputs and outputs there",
+                entry.name);
+  if (isInParts)
     return context.batchParts->run(entry, inputs, outputs, batch);
   if (batch == 0 && needsRows(entry)) // as checkPointers() allows
     return runWithoutRows(context, entry, inputs, outputs);
@@ -222,7 +238,7 @@ extern "C" mpc_rt_status_t mpc_rt_context_prefetch(mpc_rt_context_t *context, ui
   if (batch < 0 || !arenaBytes(*info, batch, arena))
     return fail(MPC_RT_INVALID_ARGUMENT, "%s: batch %lld; expected at least 0, and no overflow",
                 info->name, static_cast<long long>(batch));
-  if (!context->driver->ownsMemory())
+  if (!context->driver->ownsMemory() || context->batchParts)
     return fail(MPC_RT_UNAVAILABLE, "%s: computes on memory of the host, nothing is fetched",
                 context->driver->name());
   return guard(info->name,

@@ -12,8 +12,13 @@ using namespace mpc::rt;
 namespace {
 
 int32_t trace(void *context, const mpc_rt_trace_t *descriptor, const mpc_rt_trace_call_t *given) {
-  auto *record = static_cast<mpc_rt_context_t *>(context)->traceRecord.get();
-  if (!record || static_cast<mpc_rt_context_t *>(context)->isReserving)
+  auto &used = *static_cast<mpc_rt_context_t *>(context);
+  if (used.isReserving)
+    return MPC_RT_OK;
+  // Also where nothing is kept: a later run of the entry may keep it.
+  used.driver->deviceMemory().waitsForHost();
+  TraceRecord *record = used.traceRecord.get();
+  if (!record || !record->isOn())
     return MPC_RT_OK;
   const char *layer = descriptor->layer ? descriptor->layer : "trace";
   return guard(layer, [&]() -> mpc_rt_status_t {
@@ -22,11 +27,41 @@ int32_t trace(void *context, const mpc_rt_trace_t *descriptor, const mpc_rt_trac
     mpc_rt_trace_call_t call;
     if (auto status = readCall(layer, *given, MPC_RT_TRACE_CALL_MINIMUM, call))
       return status;
+    ValueCounter *counter =
+        record->countsAlone() ? used.driver->deviceMemory().valueCounter() : nullptr;
+    if (counter)
+      return counter->count(*descriptor, call, TraceRecord::boundsOf(*descriptor));
+    if (used.driver->ownsMemory())
+      if (auto status = used.tracedElements->bring(*descriptor, call))
+        return status;
     return record->report(*descriptor, call);
   });
 }
 
+// The threads of the host, where parallel_for is the device's.
+void parallelForOfHost(void *context, mpc_rt_kernel_fn kernel, void *const *arguments,
+                       int64_t count, int64_t grain) noexcept {
+  ThreadTeam &team = static_cast<mpc_rt_context_t *>(context)->hostTeam;
+  team.begin();
+  team.parallelFor(kernel, arguments, count, grain);
+  team.end();
+}
+
 } // namespace
+
+mpc_rt_status_t mpc::rt::collectCounts(mpc_rt_context_t &context) {
+  ValueCounter *counter =
+      context.traceRecord ? context.driver->deviceMemory().valueCounter() : nullptr;
+  if (!counter)
+    return MPC_RT_OK;
+  mpc_rt_status_t status = MPC_RT_OK;
+  const mpc_rt_status_t collected =
+      counter->collect([&](const mpc_rt_trace_t &descriptor, const ValueCounts &counts) {
+        if (auto added = context.traceRecord->add(descriptor, counts))
+          status = added;
+      });
+  return collected ? collected : status;
+}
 
 void mpc::rt::setTrace(mpc_rt_services_t &services) noexcept { services.trace = trace; }
 
@@ -40,13 +75,13 @@ mpc_rt_status_t mpc_rt_context_trace(mpc_rt_context_t *context, uint32_t bits) {
   ContextUse use(&context->user, "mpc_rt_context_trace");
   if (use.status())
     return use.status();
-  if (context->cudaOrdinal >= 0)
-    return fail(MPC_RT_UNAVAILABLE, "mpc_rt_context_trace: values on a GPU are not traced; use a "
-                                    "context on the CPU");
   return guard("mpc_rt_context_trace", [&] {
+    const bool isApart = context->driver->ownsMemory();
+    if (isApart && !context->tracedElements)
+      context->tracedElements = std::make_unique<TracedElements>(context->driver->deviceMemory());
     if (!context->traceRecord)
-      context->traceRecord =
-          std::make_unique<TraceRecord>(context->isa, context->services.parallel_for, context);
+      context->traceRecord = std::make_unique<TraceRecord>(
+          context->isa, isApart ? parallelForOfHost : context->services.parallel_for, context);
     context->traceRecord->setMode(bits);
     return MPC_RT_OK;
   });

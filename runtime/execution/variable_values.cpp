@@ -105,6 +105,8 @@ mpc_rt_status_t ownVariable(mpc_rt_context_t &context, uint32_t variable) {
 }
 
 mpc_rt_status_t exposeVariable(mpc_rt_context_t &context, uint32_t variable) {
+  if (auto status = settleRanks(context))
+    return status;
   if (auto status = ownVariable(context, variable))
     return status;
   context.values.exposed[variable] = true;

@@ -26,6 +26,8 @@ void refreshShadow(mpc_rt_context_t &context, uint32_t shadow) {
 }
 
 mpc_rt_status_t fetchVariable(mpc_rt_context_t &context, uint32_t variable) {
+  if (auto status = settleRanks(context))
+    return status;
   if (auto status = checkWhole(context, variable))
     return status;
   if (auto status = readyVariable(context, variable))
@@ -114,6 +116,8 @@ mpc_rt_status_t mpc_rt_context_set_variable(mpc_rt_context_t *context, uint32_t 
                                       executable.variables[variable].tensor.name, problem.c_str());
       }))
     return status;
+  if (auto status = settleRanks(*context))
+    return status;
   replaceVariable(*context, variable);
   if (bytes && data != context->variables[variable]) // it may be the variable's own memory
     std::memcpy(context->variables[variable], data, bytes);
@@ -152,6 +156,8 @@ mpc_rt_status_t mpc_rt_context_variables_changed(mpc_rt_context_t *context) {
   ContextUse use(&context->user, "mpc_rt_context_variables_changed");
   if (use.status())
     return use.status();
+  if (auto status = settleRanks(*context))
+    return status;
   // Shadows are made of whole weights.
   for (uint32_t i = 0; i < context->variables.size(); ++i)
     if (auto &info = context->executable().variables[i]; info.role == MPC_RT_ROLE_SHADOW)

@@ -31,7 +31,8 @@ mpc_rt_status_t cudaProgram(const mpc_rt_model_t &model,
                 "%s: its CUDA tables have another version than this runtime's (%u); compile the "
                 "model again",
                 executable.model_name, MPC_RT_CUDA_VERSION);
-  bool isSound = found->kernel_count == executable.kernel_count && found->image_count > 0 &&
+  bool isSound = found->fp32_precision <= MPC_RT_FP32_TF32X3 &&
+                 found->kernel_count == executable.kernel_count && found->image_count > 0 &&
                  found->images && (found->kernel_count == 0 || found->kernels);
   for (uint32_t i = 0; isSound && i < found->image_count; ++i)
     isSound = found->images[i].data && found->images[i].bytes;

@@ -2,8 +2,7 @@
 //
 // This file is compiled once per ISA level: all of it is static.
 #include "runtime/numerics/statistics_kernels.h"
-
-#include <immintrin.h>
+#include "runtime/numerics/exponent_counts.h"
 
 #define MPC_CONCAT_2(a, b) a##b
 #define MPC_CONCAT(a, b) MPC_CONCAT_2(a, b)
@@ -13,7 +12,7 @@ namespace {
 
 constexpr uint32_t magnitudeBits = 0x7fffffffu, infinityBits = 0x7f800000u,
                    smallestNormalBits = 0x00800000u;
-constexpr size_t lanes = 8;
+constexpr size_t lanes = 8, wideLanes = 2 * lanes;
 
 inline uint32_t magnitudeOf(float value) {
   uint32_t bits;
@@ -29,12 +28,14 @@ inline double add(double *sums) {
   return sums[0];
 }
 
-// Eight elements at a time. GCC's vectors are what the level has, or several of these.
+// Eight or sixteen elements at a time. GCC's vectors are what the level has, or several of these.
 typedef float Floats __attribute__((vector_size(4 * lanes)));
 typedef int32_t Ints __attribute__((vector_size(4 * lanes)));
 typedef double Doubles __attribute__((vector_size(8 * lanes)));
 typedef int64_t Longs __attribute__((vector_size(8 * lanes)));
-typedef uint32_t Counts __attribute__((vector_size(4 * lanes)));
+typedef float WideFloats __attribute__((vector_size(4 * wideLanes)));
+typedef uint32_t WideBits __attribute__((vector_size(4 * wideLanes)));
+typedef double WideDoubles __attribute__((vector_size(8 * wideLanes)));
 
 inline Doubles magnitudeOf(Doubles value) {
   return reinterpret_cast<Doubles>(reinterpret_cast<Longs>(value) & INT64_MAX);
@@ -44,6 +45,12 @@ inline Doubles larger(Doubles a, Doubles b) { return a > b ? a : b; }
 inline Floats load(const float *values, size_t count) {
   Floats result = {};
   __builtin_memcpy(&result, values, count * sizeof(float));
+  return result;
+}
+
+template <typename Vector> inline Vector loadAll(const void *values) {
+  Vector result;
+  __builtin_memcpy(&result, values, sizeof result);
   return result;
 }
 
@@ -58,6 +65,11 @@ inline double total(Doubles values) {
   __builtin_memcpy(sums, &values, sizeof sums);
   return add(sums);
 }
+inline double total(WideDoubles values) {
+  Doubles halves[2];
+  __builtin_memcpy(halves, &values, sizeof values);
+  return total(halves[0] + halves[1]);
+}
 inline double largestOf(Doubles values) {
   double result = 0;
   for (size_t i = 0; i < lanes; ++i)
@@ -65,69 +77,98 @@ inline double largestOf(Doubles values) {
   return result;
 }
 
-// Where all elements are finite: their sums, and between which magnitudes those lie that are not 0.
-struct Sums {
-  Ints largest = {};
-  Counts below = ~Counts{}; // the smallest magnitude without 1: 0 becomes the largest of all
-  Doubles sum = {}, squares = {};
+// Between which magnitudes elements lie that are not 0. What is kept is twice the magnitude, which
+// is a number without its sign, and of the smallest that without 1: 0 becomes the largest of all.
+template <typename Bits> struct Bounds {
+  Bits most = {}, below = ~Bits{};
 
-  // Returns the magnitudes. The square of a float32 is exact, so that levels with a fused addition
-  // round alike.
-  Ints add(Floats x) {
-#pragma clang fp contract(fast)
-    const Ints m = reinterpret_cast<Ints>(x) & INT32_MAX;
-    largest = m > largest ? m : largest;
-    const Counts key = reinterpret_cast<Counts>(m) - 1;
+  // Returns twice the magnitudes.
+  Bits add(Bits element) {
+    const Bits twice = element + element, key = twice - 1;
+    most = twice > most ? twice : most;
     below = key < below ? key : below;
-    const Doubles wide = __builtin_convertvector(x, Doubles);
-    sum += wide;
-    squares += wide * wide;
-    return m;
+    return twice;
   }
-  void add(const Sums &other) {
-    largest = other.largest > largest ? other.largest : largest;
-    below = other.below < below ? other.below : below;
-    sum += other.sum;
-    squares += other.squares;
+  uint32_t largest() const { return __builtin_reduce_max(most) >> 1u; }
+  // 0: there is none.
+  uint32_t smallest() const {
+    const auto least = __builtin_reduce_min(below);
+    return static_cast<uint32_t>(static_cast<decltype(least)>(least + 1)) >> 1u;
   }
 };
 
-constexpr size_t group = 4 * lanes; // elements of which the exponents fill a vector with bytes
+// Where all elements are finite: their sums. The square of a float32 is exact, so that levels with
+// a fused addition round alike.
+struct Sums {
+  static constexpr size_t group = 4 * wideLanes; // of which exponents fill a vector with bytes
+  Bounds<WideBits> bounds;
+  WideDoubles sum = {}, squares = {};
 
-// Each of two sums waits for its own additions only. Which byte has which exponent does not matter.
-inline void addGroup(const float *values, Sums (&sums)[2], uint8_t *places) {
-  Ints packed = {};
-  for (int j = 0; j < 4; ++j) {
-    const Ints m = sums[j % 2].add(load(values + static_cast<size_t>(j) * lanes, lanes));
-    const Ints exponents = m & static_cast<int32_t>(infinityBits);
-    packed |= j < 3 ? exponents >> (23 - 8 * j) : exponents << 1;
+  void add(const float *values, uint8_t *places) {
+#pragma clang fp contract(fast)
+    WideBits twice[4];
+    for (size_t i = 0; i < 4; ++i) {
+      const auto bits = loadAll<WideBits>(values + i * wideLanes);
+      twice[i] = bounds.add(bits);
+      const WideDoubles wide =
+          __builtin_convertvector(reinterpret_cast<WideFloats>(bits), WideDoubles);
+      sum += wide;
+      squares += wide * wide;
+    }
+    // Which byte has which exponent does not matter.
+    const WideBits packed = twice[0] >> 24 | (twice[1] >> 16 & 0xff00u) |
+                            (twice[2] >> 8 & 0xff0000u) | (twice[3] & 0xff000000u);
+    __builtin_memcpy(places, &packed, sizeof packed);
   }
-  __builtin_memcpy(places, &packed, sizeof packed);
+};
+
+// Adds whole groups, the last one with zeros. A byte of `places` has the exponent's bits of an
+// element. Returns how many of these there are.
+template <typename Adder, typename Element>
+size_t addUp(const Element *values, size_t count, uint8_t *places, Adder &sums) {
+  size_t i = 0;
+  for (; i + Adder::group <= count; i += Adder::group)
+    sums.add(values + i, places + i);
+  if (i == count)
+    return i;
+  Element rest[Adder::group] = {};
+  __builtin_memcpy(rest, values + i, (count - i) * sizeof(Element));
+  sums.add(rest, places + i);
+  return i + Adder::group;
 }
 
-// A byte of `places` has the exponent's bits of an element; those of whole groups are written.
-void addUp(const float *values, size_t count, uint8_t *places, BlockStatistics &result) {
-  Sums sums[2];
-  size_t i = 0;
-  for (; i + group <= count; i += group)
-    addGroup(values + i, sums, places + i);
-  if (i < count) {
-    float rest[group] = {};
-    __builtin_memcpy(rest, values + i, (count - i) * sizeof(float));
-    addGroup(rest, sums, places + i);
+// Counts between the bounds that are known; the first `written` places are there. What is left
+// has none of float32's exponents.
+void countExponents(const uint8_t *places, size_t written, size_t count, BlockStatistics &result) {
+  static_assert(Sums::group % bytesOfVector == 0, "places are whole vectors");
+  const size_t vectors = written / bytesOfVector;
+  for (uint32_t &exponent : result.exponents)
+    exponent = 0;
+  const uint32_t last = result.largest >> 23, least = result.smallest >> 23;
+  auto left = static_cast<uint32_t>(count) - result.infinite - result.nan;
+  for (uint32_t first = least ? least : 1; first <= last;) {
+    uint32_t counts[16] = {};
+    const bool isFew = last - first < 8;
+    if (isFew)
+      countBytes<1>(places, vectors, first, counts);
+    else
+      countBytes<2>(places, vectors, first, counts);
+    for (uint32_t i = 0; i < 16 && first + i <= last; ++i) {
+      result.exponents[first + i] = counts[i];
+      left -= counts[i];
+    }
+    first += 16;
   }
-  sums[0].add(sums[1]);
-  result.largest = 0;
-  result.smallest = ~0u;
-  for (size_t j = 0; j < lanes; ++j) {
-    const auto most = static_cast<uint32_t>(sums[0].largest[j]);
-    result.largest = most > result.largest ? most : result.largest;
-    const uint32_t least = sums[0].below[j];
-    result.smallest =
-        least < infinityBits && least + 1 < result.smallest ? least + 1 : result.smallest;
-  }
-  result.sum = total(sums[0].sum);
-  result.sumOfSquares = total(sums[0].squares);
+  result.exponents[0] = left;
+}
+
+void addUpWide(const float *values, size_t count, uint8_t *places, BlockStatistics &result) {
+  Sums sums;
+  addUp(values, count, places, sums);
+  result.largest = sums.bounds.largest();
+  result.smallest = result.largest ? sums.bounds.smallest() : ~0u;
+  result.sum = total(sums.sum);
+  result.sumOfSquares = total(sums.squares);
 }
 
 // Does the same where some elements are infinite or NaN, which no sum has. Their places are those
@@ -141,131 +182,19 @@ void addUpFinite(const float *values, size_t count, uint8_t *places, BlockStatis
     nan += m > infinityBits;
     finite[i] = m < infinityBits ? values[i] : 0.0F;
   }
-  addUp(finite, count, places, result);
+  addUpWide(finite, count, places, result);
   result.infinite = infinite;
   result.nan = nan;
-}
-
-#if MPC_ISA_LEVEL >= 4
-constexpr size_t bytesOfVector = 64;
-#elif MPC_ISA_LEVEL == 3
-constexpr size_t bytesOfVector = 32;
-#else
-constexpr size_t bytesOfVector = 16;
-#endif
-typedef uint8_t Bytes __attribute__((vector_size(bytesOfVector)));
-static_assert(statisticsBlock / bytesOfVector <= UINT8_MAX, "a count fits a lane");
-
-// The byte of `table`, which repeats after 16, for the low bits of each index below 128; else 0.
-inline Bytes lookUp(Bytes table, Bytes index) {
-#if MPC_ISA_LEVEL >= 4
-  return reinterpret_cast<Bytes>(
-      _mm512_shuffle_epi8(reinterpret_cast<__m512i>(table), reinterpret_cast<__m512i>(index)));
-#elif MPC_ISA_LEVEL == 3
-  return reinterpret_cast<Bytes>(
-      _mm256_shuffle_epi8(reinterpret_cast<__m256i>(table), reinterpret_cast<__m256i>(index)));
-#else
-  return reinterpret_cast<Bytes>(
-      _mm_shuffle_epi8(reinterpret_cast<__m128i>(table), reinterpret_cast<__m128i>(index)));
-#endif
-}
-
-inline uint32_t totalOf(Bytes counts) {
-  typedef uint64_t Totals __attribute__((vector_size(bytesOfVector)));
-#if MPC_ISA_LEVEL >= 4
-  const auto totals = reinterpret_cast<Totals>(
-      _mm512_sad_epu8(reinterpret_cast<__m512i>(counts), _mm512_setzero_si512()));
-#elif MPC_ISA_LEVEL == 3
-  const auto totals = reinterpret_cast<Totals>(
-      _mm256_sad_epu8(reinterpret_cast<__m256i>(counts), _mm256_setzero_si256()));
-#else
-  const auto totals = reinterpret_cast<Totals>(
-      _mm_sad_epu8(reinterpret_cast<__m128i>(counts), _mm_setzero_si128()));
-#endif
-  uint64_t sum = 0;
-  for (size_t i = 0; i < sizeof totals / sizeof(uint64_t); ++i)
-    sum += totals[i];
-  return static_cast<uint32_t>(sum);
-}
-
-// Exponents are counted in pairs: an element adds 1 to a half of a byte, which holds so many.
-constexpr uint32_t fewTogether = 8, mostTogether = MPC_ISA_LEVEL >= 4 ? 16 : 8;
-constexpr size_t mostOfHalf = 15;
-
-// An element with each of 16 exponents adds this to the pairs.
-struct PairTables {
-  alignas(bytesOfVector) uint8_t bytes[mostTogether / 2][bytesOfVector] = {};
-  constexpr PairTables() {
-    for (size_t pair = 0; pair < mostTogether / 2; ++pair)
-      for (size_t i = 0; i < bytesOfVector; i += 16) {
-        bytes[pair][i + 2 * pair] = 1;
-        bytes[pair][i + 2 * pair + 1] = 1 << 4;
-      }
-  }
-};
-constexpr PairTables pairTables;
-
-// The number of elements with each exponent from `first` on. Places below `first` are taken for
-// larger ones than any element's. Returns how many exponents that are.
-template <uint32_t together>
-uint32_t countTogether(const uint8_t *places, size_t vectors, uint32_t first, uint32_t *counts) {
-  constexpr size_t pairsTogether = together / 2;
-  const Bytes base = Bytes{} + static_cast<uint8_t>(first);
-  const Bytes toHighBit = Bytes{} + uint8_t{128 - 16}; // of 16 and more, that are no indices
-  Bytes tables[pairsTogether], totals[together] = {};
-  for (size_t pair = 0; pair < pairsTogether; ++pair)
-    __builtin_memcpy(&tables[pair], pairTables.bytes[pair], sizeof(Bytes));
-  for (size_t i = 0; i < vectors;) {
-    Bytes pairs[pairsTogether] = {};
-    for (const size_t end = i + mostOfHalf < vectors ? i + mostOfHalf : vectors; i < end; ++i) {
-      Bytes exponents;
-      __builtin_memcpy(&exponents, places + i * sizeof(Bytes), sizeof(Bytes));
-      const Bytes index = __builtin_elementwise_add_sat(exponents - base, toHighBit);
-      for (size_t pair = 0; pair < pairsTogether; ++pair)
-        pairs[pair] += lookUp(tables[pair], index);
-    }
-    for (size_t pair = 0; pair < pairsTogether; ++pair) {
-      totals[2 * pair] += pairs[pair] & uint8_t{mostOfHalf};
-      totals[2 * pair + 1] += pairs[pair] >> 4;
-    }
-  }
-  for (size_t i = 0; i < together; ++i)
-    counts[i] = totalOf(totals[i]);
-  return together;
-}
-
-// Counts between the bounds that are known; the first `written` places are there. What is left
-// has none of float32's exponents.
-void countExponents(uint8_t *places, size_t written, size_t count, BlockStatistics &result) {
-  for (; written % sizeof(Bytes) != 0; ++written)
-    places[written] = 0;
-  const size_t vectors = written / sizeof(Bytes);
-  for (uint32_t &exponent : result.exponents)
-    exponent = 0;
-  auto left = static_cast<uint32_t>(count) - result.infinite - result.nan;
-  const uint32_t last = result.largest >> 23, least = result.smallest >> 23;
-  for (uint32_t first = least ? least : 1; first <= last;) {
-    uint32_t counts[mostTogether];
-    const uint32_t together = last - first < fewTogether
-                                  ? countTogether<fewTogether>(places, vectors, first, counts)
-                                  : countTogether<mostTogether>(places, vectors, first, counts);
-    for (uint32_t i = 0; i < together && first + i <= last; ++i) {
-      result.exponents[first + i] = counts[i];
-      left -= counts[i];
-    }
-    first += together;
-  }
-  result.exponents[0] = left;
 }
 
 void countWide(const float *values, size_t count, const FormatBounds &format,
                BlockStatistics &result) {
   alignas(bytesOfVector) uint8_t places[statisticsBlock];
   result.infinite = result.nan = result.saturated = 0;
-  addUp(values, count, places, result);
+  addUpWide(values, count, places, result);
   if (result.largest >= infinityBits)
     addUpFinite(values, count, places, result);
-  countExponents(places, (count + group - 1) / group * group, count, result);
+  countExponents(places, (count + Sums::group - 1) / Sums::group * Sums::group, count, result);
   result.zero = result.exponents[0];
   if (result.smallest < smallestNormalBits) {
     result.zero = 0;
@@ -285,59 +214,43 @@ void countWide(const float *values, size_t count, const FormatBounds &format,
 // ---- bfloat16 -----------------------------------------------------------------------------------
 
 // A vector and what it is in float32: twice as many lanes as above.
-constexpr size_t wideLanes = 16, halfLanes = 2 * wideLanes;
+constexpr size_t halfLanes = 2 * wideLanes;
 typedef uint16_t Halves __attribute__((vector_size(2 * halfLanes)));
-typedef uint32_t WideBits __attribute__((vector_size(4 * wideLanes)));
-typedef float WideFloats __attribute__((vector_size(4 * wideLanes)));
-typedef double WideDoubles __attribute__((vector_size(8 * wideLanes)));
 
 // Magnitudes between which the sum of a few squares is a normal float32; smaller ones beside
 // them do not count.
 constexpr uint16_t leastSquared = 0x2b80, mostSquared = 0x5d80; // 2^-40, 2^60
 
-inline double total(WideDoubles values) {
-  Doubles halves[2];
-  __builtin_memcpy(halves, &values, sizeof values);
-  return total(halves[0] + halves[1]);
-}
-
-inline Halves loadHalves(const uint16_t *values) {
-  Halves result;
-  __builtin_memcpy(&result, values, sizeof result);
-  return result;
-}
-
-// Squares of 8 bits are exact in float32. Eight are added there, all others in float64.
+// Squares of 8 bits are exact in float32. Sixteen are added there, in five roundings; all others in
+// float64.
 struct HalfSums {
-  Halves largest = {}, below = ~Halves{}; // as in Sums
+  static constexpr size_t pairs = 4, group = 2 * pairs * halfLanes;
+  Bounds<Halves> bounds;
   WideDoubles sum = {}, squares = {};
 
-  void add(const uint16_t *group, uint8_t *places) {
-    WideFloats sums[2], squaresOf[2];
-    for (size_t i = 0; i < 2; ++i)
-      look(loadHalves(group + 2 * i * halfLanes), loadHalves(group + (2 * i + 1) * halfLanes),
-           places + 2 * i * halfLanes, sums[i], squaresOf[i]);
-    sum += __builtin_convertvector(sums[0] + sums[1], WideDoubles);
-    squares += __builtin_convertvector(squaresOf[0] + squaresOf[1], WideDoubles);
+  void add(const uint16_t *values, uint8_t *places) {
+    WideFloats sums[pairs], squaresOf[pairs];
+    for (size_t i = 0; i < pairs; ++i) {
+      const auto a = loadAll<Halves>(values + 2 * i * halfLanes),
+                 b = loadAll<Halves>(values + (2 * i + 1) * halfLanes);
+      const Halves exponents = bounds.add(a) >> 8 | (bounds.add(b) & uint16_t{0xff00});
+      __builtin_memcpy(places + 2 * i * halfLanes, &exponents, sizeof exponents);
+      addFour(reinterpret_cast<WideBits>(a), reinterpret_cast<WideBits>(b), sums[i], squaresOf[i]);
+    }
+    sum += __builtin_convertvector((sums[0] + sums[1]) + (sums[2] + sums[3]), WideDoubles);
+    squares += __builtin_convertvector(
+        (squaresOf[0] + squaresOf[1]) + (squaresOf[2] + squaresOf[3]), WideDoubles);
   }
 
 private:
-  void look(Halves a, Halves b, uint8_t *places, WideFloats &four, WideFloats &fourSquares) {
+  static void addFour(WideBits a, WideBits b, WideFloats &sum, WideFloats &squares) {
 #pragma clang fp contract(fast)
-    const Halves ma = a & uint16_t{0x7fff}, mb = b & uint16_t{0x7fff};
-    const Halves most = ma > mb ? ma : mb, ka = ma - uint16_t{1}, kb = mb - uint16_t{1};
-    const Halves least = ka < kb ? ka : kb;
-    largest = most > largest ? most : largest;
-    below = least < below ? least : below;
-    const Halves exponents = ma >> 7 | (mb << 1 & uint16_t{0xff00});
-    __builtin_memcpy(places, &exponents, sizeof exponents);
-    const auto wa = reinterpret_cast<WideBits>(a), wb = reinterpret_cast<WideBits>(b);
-    const auto a0 = reinterpret_cast<WideFloats>(wa << 16),
-               a1 = reinterpret_cast<WideFloats>(wa & 0xffff0000u),
-               b0 = reinterpret_cast<WideFloats>(wb << 16),
-               b1 = reinterpret_cast<WideFloats>(wb & 0xffff0000u);
-    four = (a0 + a1) + (b0 + b1);
-    fourSquares = a0 * a0 + a1 * a1 + b0 * b0 + b1 * b1;
+    const auto a0 = reinterpret_cast<WideFloats>(a << 16),
+               a1 = reinterpret_cast<WideFloats>(a & 0xffff0000u),
+               b0 = reinterpret_cast<WideFloats>(b << 16),
+               b1 = reinterpret_cast<WideFloats>(b & 0xffff0000u);
+    sum = (a0 + a1) + (b0 + b1);
+    squares = a0 * a0 + a1 * a1 + b0 * b0 + b1 * b1;
   }
 };
 
@@ -354,28 +267,19 @@ void countBFloat16(const uint16_t *values, size_t count, BlockStatistics &result
   // Vectors of SSE are short: the code below would have 4 KB more for them than elsewhere.
   if constexpr (MPC_ISA_LEVEL == 2)
     return countWidened(values, count, result);
-  constexpr size_t halfGroup = 4 * halfLanes;
+  static_assert(statisticsBlock % HalfSums::group == 0, "places hold whole groups");
   alignas(bytesOfVector) uint8_t places[statisticsBlock];
   HalfSums sums;
-  size_t i = 0;
-  for (; i + halfGroup <= count; i += halfGroup)
-    sums.add(values + i, places + i);
-  if (i < count) {
-    uint16_t rest[halfGroup] = {};
-    __builtin_memcpy(rest, values + i, (count - i) * sizeof(uint16_t));
-    sums.add(rest, places + i);
-    i += halfGroup;
-  }
-  const uint32_t largest = __builtin_reduce_max(sums.largest),
-                 smallest = uint32_t{__builtin_reduce_min(sums.below)} + 1;
+  const size_t written = addUp(values, count, places, sums);
+  const uint32_t largest = sums.bounds.largest();
   if (largest && (largest < leastSquared || largest > mostSquared))
     return countWidened(values, count, result);
   result.infinite = result.nan = result.saturated = 0;
   result.largest = largest << 16;
-  result.smallest = largest ? smallest << 16 : ~0u;
+  result.smallest = largest ? sums.bounds.smallest() << 16 : ~0u;
   result.sum = total(sums.sum);
   result.sumOfSquares = total(sums.squares);
-  countExponents(places, i, count, result);
+  countExponents(places, written, count, result);
   result.zero = result.exponents[0];
   if (result.smallest < smallestNormalBits) {
     result.zero = 0;
@@ -442,11 +346,23 @@ void compare(const float *values, const float *kept, size_t count, BlockErrors &
   result.products = total(errors.products);
 }
 
+void subtract(const float *now, const float *then, size_t count, float *differences) {
+  for (size_t i = 0; i < count; ++i)
+    differences[i] = now[i] - then[i];
+}
+
+uint32_t countLost(const float *values, const float *before, size_t count) {
+  uint32_t lost = 0;
+  for (size_t i = 0; i < count; ++i)
+    lost += magnitudeOf(values[i]) == 0 && magnitudeOf(before[i]) != 0;
+  return lost;
+}
+
 } // namespace
 
 extern const StatisticsKernels MPC_CONCAT(statisticsKernelsV, MPC_ISA_LEVEL);
-constexpr StatisticsKernels MPC_CONCAT(statisticsKernelsV,
-                                       MPC_ISA_LEVEL) = {countWide, countBFloat16, compare};
+constexpr StatisticsKernels MPC_CONCAT(statisticsKernelsV, MPC_ISA_LEVEL) = {
+    countWide, countBFloat16, compare, subtract, countLost};
 
 #if MPC_ISA_LEVEL == 2
 extern const StatisticsKernels statisticsKernelsV3, statisticsKernelsV4;

@@ -5,18 +5,15 @@
 #ifndef MPC_RUNTIME_NUMERICS_STATISTICS_KERNELS_H
 #define MPC_RUNTIME_NUMERICS_STATISTICS_KERNELS_H
 
+#include "runtime/base/value_counts.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
 namespace mpc::rt {
 
-// The most elements of a block: counts of one fit 32 bits, its patterns the first cache.
-constexpr size_t statisticsBlock = 2048;
-
-// The bit patterns, as float32, that bound a format's normal numbers.
-struct FormatBounds {
-  uint32_t smallestNormal, largestFinite;
-};
+// The most elements of a block: its patterns fit the first cache.
+constexpr size_t statisticsBlock = 4096;
 
 struct BlockStatistics {
   uint32_t zero, subnormal, infinite, nan, saturated;
@@ -38,6 +35,10 @@ struct StatisticsKernels {
   // Counts elements of bfloat16 as they lie in memory.
   void (*countBFloat16)(const uint16_t *values, size_t count, BlockStatistics &result);
   void (*compare)(const float *values, const float *kept, size_t count, BlockErrors &result);
+  // differences[i] = now[i] - then[i]
+  void (*subtract)(const float *now, const float *then, size_t count, float *differences);
+  // How many are 0 where those before are not.
+  uint32_t (*countLost)(const float *values, const float *before, size_t count);
 };
 
 constexpr FormatBounds bfloat16Bounds = {0x00800000u, 0x7f7f0000u};

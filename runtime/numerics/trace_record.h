@@ -19,6 +19,12 @@ public:
         context(context) {}
 
   void setMode(uint32_t bits) { mode = bits; }
+  bool isOn() const { return mode != 0; }
+  // Whether nobody needs the elements themselves: a device may count them, in these bounds.
+  bool countsAlone() const { return mode == MPC_RT_TRACE_STATISTICS; }
+  static FormatBounds boundsOf(const mpc_rt_trace_t &descriptor);
+  // In place of report(), behind the run.
+  mpc_rt_status_t add(const mpc_rt_trace_t &descriptor, const ValueCounts &counts);
   void reset();
   // A call of the service, which has been checked.
   mpc_rt_status_t report(const mpc_rt_trace_t &descriptor, const mpc_rt_trace_call_t &call);
@@ -37,6 +43,9 @@ private:
   Slot *slotAt(uint32_t slot);
 
   struct Job;
+  struct Block;
+  void read(const Job &job, uint64_t first, Block &block) const;
+  uint64_t countLost(const Job &job, uint64_t first, Block &block) const;
   // Adds up, compares and keeps the elements [first, end).
   void look(const Job &job, uint64_t first, uint64_t end, ValueStatistics &statistics) const;
 
@@ -46,6 +55,7 @@ private:
   void *const context;
   uint32_t mode = 0;
   std::vector<Slot> slots;
+  std::vector<ValueStatistics> parts; // cleared between reports
 };
 
 } // namespace mpc::rt

@@ -11,25 +11,24 @@ namespace {
 constexpr uint32_t infinityBits = 0x7f800000u, smallestNormalBits = 0x00800000u;
 constexpr int exponentBias = 127;
 
-FormatBounds boundsOf(mpc_rt_dtype_t dtype) {
+uint32_t magnitudeOf(float value) { return bitsOf(value) & 0x7fffffffu; }
+
+} // namespace
+
+FormatBounds boundsOf(mpc_rt_dtype_t dtype) noexcept {
   switch (dtype) {
   case MPC_RT_FLOAT16:
     return {0x38800000u, 0x477fe000u}; // 2^-14, 65504
   case MPC_RT_BFLOAT16:
     return bfloat16Bounds;
+  case MPC_RT_FLOAT8_E4M3FN:
+    return {0x3c800000u, 0x43e00000u}; // 2^-6, 448
+  case MPC_RT_FLOAT8_E5M2:
+    return {0x38800000u, 0x47600000u}; // 2^-14, 57344
   default:
     return {smallestNormalBits, 0x7f7fffffu};
   }
 }
-
-uint32_t magnitudeOf(float value) { return bitsOf(value) & 0x7fffffffu; }
-
-uint64_t &binOf(std::array<uint64_t, MPC_RT_EXPONENT_COUNT> &exponents, int exponent) {
-  const int bin = std::clamp(exponent - MPC_RT_FIRST_EXPONENT, 0, MPC_RT_EXPONENT_COUNT - 1);
-  return exponents[static_cast<size_t>(bin)];
-}
-
-} // namespace
 
 const float *widenElements(const VectorKernels &kernels, mpc_rt_dtype_t dtype, const void *values,
                            uint64_t first, size_t count, float *room) noexcept {
@@ -40,6 +39,14 @@ const float *widenElements(const VectorKernels &kernels, mpc_rt_dtype_t dtype, c
     return room;
   case MPC_RT_FLOAT32:
     return static_cast<const float *>(values) + first;
+  case MPC_RT_FLOAT8_E4M3FN:
+    for (size_t i = 0; i < count; ++i)
+      room[i] = widenFloat8E4M3FN(static_cast<const uint8_t *>(values)[first + i]);
+    return room;
+  case MPC_RT_FLOAT8_E5M2:
+    for (size_t i = 0; i < count; ++i)
+      room[i] = widenFloat8E5M2(static_cast<const uint8_t *>(values)[first + i]);
+    return room;
   case MPC_RT_BFLOAT16:
     kernels.widenBFloat16(static_cast<const uint16_t *>(values) + first, room, count);
     return room;
@@ -49,24 +56,42 @@ const float *widenElements(const VectorKernels &kernels, mpc_rt_dtype_t dtype, c
   }
 }
 
+uint64_t &ValueStatistics::binOf(int exponent) {
+  const auto bin = static_cast<size_t>(
+      std::clamp(exponent - MPC_RT_FIRST_EXPONENT, 0, MPC_RT_EXPONENT_COUNT - 1));
+  firstBin = std::min(firstBin, bin);
+  endBin = std::max(endBin, bin + 1);
+  return exponents[bin];
+}
+
+void ValueStatistics::clear() {
+  for (size_t bin = firstBin; bin < endBin; ++bin)
+    exponents[bin] = 0;
+  firstBin = MPC_RT_EXPONENT_COUNT;
+  endBin = 0;
+  total = {};
+  hasRows = false;
+}
+
 /// Those of float32's exponent: where each has its highest bit.
 void ValueStatistics::addSubnormals(const float *values, size_t count) {
   for (size_t i = 0; i < count; ++i)
     if (const uint32_t m = magnitudeOf(values[i]); m && m < smallestNormalBits)
-      ++binOf(exponents, 31 - __builtin_clz(m) - 149);
+      ++binOf(31 - __builtin_clz(m) - 149);
 }
 
-void ValueStatistics::add(const StatisticsKernels &kernels, mpc_rt_dtype_t dtype,
-                          const float *values, size_t count) {
+size_t ValueStatistics::add(const StatisticsKernels &kernels, mpc_rt_dtype_t dtype,
+                            const float *values, size_t count) {
   BlockStatistics block;
   kernels.count(values, count, boundsOf(dtype), block);
   addBlock(block, count);
   if (block.exponents[0] > block.zero)
     addSubnormals(values, count);
+  return block.zero;
 }
 
-void ValueStatistics::addBFloat16(const StatisticsKernels &kernels, const uint16_t *values,
-                                  size_t count) {
+size_t ValueStatistics::addBFloat16(const StatisticsKernels &kernels, const uint16_t *values,
+                                    size_t count) {
   BlockStatistics block;
   kernels.countBFloat16(values, count, block);
   addBlock(block, count);
@@ -75,32 +100,52 @@ void ValueStatistics::addBFloat16(const StatisticsKernels &kernels, const uint16
       const float value = floatOf(uint32_t{values[i]} << 16);
       addSubnormals(&value, 1);
     }
+  return block.zero;
+}
+
+template <typename Counted>
+void ValueStatistics::addCounted(uint64_t count, const Counted &counted) {
+  total.count += count;
+  total.zero += counted.zero;
+  total.subnormal += counted.subnormal;
+  total.infinite += counted.infinite;
+  total.nan += counted.nan;
+  total.saturated += counted.saturated;
+  total.sum += counted.sum;
+  total.sum_of_squares += counted.sumOfSquares;
+  // Both are bits of magnitudes of finite elements; the smallest is of those that are not 0.
+  total.max_magnitude =
+      std::max(total.max_magnitude, static_cast<double>(floatOf(counted.largest)));
+  if (counted.smallest >= infinityBits)
+    return;
+  const auto magnitude = static_cast<double>(floatOf(counted.smallest));
+  total.min_magnitude =
+      total.min_magnitude > 0 ? std::min(total.min_magnitude, magnitude) : magnitude;
+}
+
+void ValueStatistics::add(const ValueCounts &counts) {
+  addCounted(counts.count, counts);
+  total.underflow += counts.lost;
+  for (int e = 1; e < exponentBias * 2 + 1; ++e)
+    if (counts.exponents[e])
+      binOf(e - exponentBias) += counts.exponents[e];
+  for (int bit = 0; bit < 23; ++bit)
+    if (counts.subnormals[bit])
+      binOf(bit - 149) += counts.subnormals[bit];
 }
 
 void ValueStatistics::addBlock(const BlockStatistics &block, size_t count) {
-  total.count += count;
-  total.zero += block.zero;
-  total.subnormal += block.subnormal;
-  total.infinite += block.infinite;
-  total.nan += block.nan;
-  total.saturated += block.saturated;
-  total.sum += block.sum;
-  total.sum_of_squares += block.sumOfSquares;
-  total.max_magnitude = std::max(total.max_magnitude, static_cast<double>(floatOf(block.largest)));
-  if (block.smallest < infinityBits) {
-    const auto smallest = static_cast<double>(floatOf(block.smallest));
-    total.min_magnitude =
-        total.min_magnitude > 0 ? std::min(total.min_magnitude, smallest) : smallest;
-  }
+  addCounted(count, block);
   const uint32_t first = std::max(1u, block.smallest >> 23), last = block.largest >> 23;
+  if (first > last)
+    return;
+  // Bins have float32's exponents, and those of its subnormal numbers.
+  static_assert(1 - exponentBias >= MPC_RT_FIRST_EXPONENT &&
+                254 - exponentBias < MPC_RT_FIRST_EXPONENT + MPC_RT_EXPONENT_COUNT);
+  uint64_t *bin = &binOf(static_cast<int>(first) - exponentBias);
+  binOf(static_cast<int>(last) - exponentBias);
   for (uint32_t e = first; e <= last; ++e)
-    if (block.exponents[e])
-      binOf(exponents, static_cast<int>(e) - exponentBias) += block.exponents[e];
-}
-
-void ValueStatistics::addUnderflow(const float *values, const float *before, size_t count) {
-  for (size_t i = 0; i < count; ++i)
-    total.underflow += magnitudeOf(values[i]) == 0 && magnitudeOf(before[i]) != 0;
+    *bin++ += block.exponents[e];
 }
 
 void ValueStatistics::noteRow(int64_t row) {
@@ -160,8 +205,10 @@ void ValueStatistics::add(const ValueStatistics &more) {
     total.min_magnitude = total.min_magnitude > 0
                               ? std::min(total.min_magnitude, other.min_magnitude)
                               : other.min_magnitude;
-  for (size_t i = 0; i < exponents.size(); ++i)
-    exponents[i] += more.exponents[i];
+  for (size_t bin = more.firstBin; bin < more.endBin; ++bin)
+    exponents[bin] += more.exponents[bin];
+  firstBin = std::min(firstBin, more.firstBin);
+  endBin = std::max(endBin, more.endBin);
   for (uint32_t i = 0; i < other.row_count && !hasRows; ++i)
     noteRow(other.rows[i]);
 }

@@ -13,13 +13,6 @@ namespace mpc::reports {
 namespace {
 
 constexpr char style[] = R"(
-.layer { border: 1px solid #8888; border-left-width: 1rem; margin: .5rem 0; padding: .4rem .6rem; }
-.layer b { overflow-wrap: anywhere; }
-.good { border-left-color: #2a7; } .near { border-left-color: #c80; border-left-style: dashed; }
-.bad { border-left-color: #c22; border-left-style: double; }
-.mark { float: right; font-weight: bold; }
-svg { display: block; width: 100%; height: 3rem; background: #8881; }
-svg rect { fill: currentColor; }
 svg.steps { height: 4rem; margin-top: .3rem; }
 table { font-size: 14px; }
 th, td { text-align: right; white-space: nowrap; }
@@ -59,16 +52,16 @@ struct LayerOfPage {
       headroom = own;
   }
   bool losesMuch() const { return count && lost * 10 > count; }
-  const char *grade() const {
+  untrusted::Grade grade() const {
     if (isBroken)
-      return "bad";
-    return (headroom && *headroom < 2) || losesMuch() ? "near" : "good";
+      return untrusted::Grade::bad;
+    return (headroom && *headroom < 2) || losesMuch() ? untrusted::Grade::near
+                                                      : untrusted::Grade::good;
   }
   std::string mark() const {
     if (isBroken)
-      return "✗ not finite";
-    const std::string room = headroom ? number(*headroom) + " bits" : "zeros";
-    return (*grade() == 'n' ? "! " : "✓ ") + room;
+      return "not finite";
+    return headroom ? number(*headroom) + " bits" : "zeros";
   }
 };
 
@@ -134,14 +127,12 @@ std::string drawSteps(const std::vector<int64_t> &steps,
   return svg + "</svg>\n";
 }
 
-std::string drawLayer(const LayerOfPage &layer, const StepHistory *history) {
+untrusted::LayerCard describeLayer(const LayerOfPage &layer, const StepHistory *history) {
   const std::vector<StepHistory::Bars> *bars = history ? history->find(layer.path) : nullptr;
-  return "<div class=\"layer " + std::string(layer.grade()) + "\"><span class=\"mark\">" +
-         layer.mark() + "</span><b>" + untrusted::forXml(layer.path) + "</b><br>" +
-         std::to_string(layer.values.size()) + " values, " + std::to_string(layer.count) +
-         " elements, " + std::to_string(layer.lost) + " underflowed\n" +
-         drawHistogram(layer.exponents) + (bars ? drawSteps(history->steps(), *bars) : "") +
-         "</div>\n";
+  return {layer.path, layer.grade(), layer.mark(),
+          std::to_string(layer.values.size()) + " values, " + std::to_string(layer.count) +
+              " elements, " + std::to_string(layer.lost) + " underflowed",
+          drawHistogram(layer.exponents) + (bars ? drawSteps(history->steps(), *bars) : "")};
 }
 
 std::vector<std::string> cellsOf(const TracedValue &value) {
@@ -181,7 +172,7 @@ std::string writePage(const std::string &title, const std::vector<TracedValue> &
                    ", from left to right, large exponents at the top. Bars and values are those of "
                    "the last step.</p>\n");
   for (const LayerOfPage &layer : groupByLayer(values))
-    page.addMarkup(drawLayer(layer, history));
+    page.addLayer(describeLayer(layer, history));
   page.addHeading("Values");
   page.beginTable({"layer", "op", "direction", "dtype", "count", "zero", "underflow", "inf", "nan",
                    "min", "max", "headroom", "error", "own error"});

@@ -93,11 +93,11 @@ Status StepReports::stepRan(int64_t step, const std::vector<int64_t> &rows) {
   if (options_.withElements)
     if (Status status = data::writeNpz(fileOf(step, ".npz"), tracedElements(session_)); !status)
       return status;
-  if (Status status = finishWriting(); !status)
+  if (Status status = writing_.wait(); !status) // the report before this one
     return status;
   const auto [rank, ranks] = session_.place();
   const size_t own = training::rowsOfRank(rows, rank, ranks).size();
-  writing_ = std::async([this, step, own, values = tracedValues(session_)]() mutable {
+  writing_.start([this, step, own, values = tracedValues(session_)]() mutable {
     return write(step, static_cast<int64_t>(own), std::move(values));
   });
   return Status();
@@ -126,7 +126,7 @@ Status StepReports::write(int64_t step, int64_t rows, std::vector<TracedValue> v
 }
 
 Status StepReports::finish() {
-  if (Status status = finishWriting(); !status || options_.page.empty())
+  if (Status status = writing_.wait(); !status || options_.page.empty())
     return status;
   return data::writeFileAtomically(
       options_.page, writePage("Numbers of a training of " + session_.path(), last_, &history_));

@@ -3,11 +3,10 @@
 #ifndef MPC_RUNTIME_REPORTS_STEP_REPORTS_H
 #define MPC_RUNTIME_REPORTS_STEP_REPORTS_H
 
+#include "runtime/reports/background_task.h"
 #include "runtime/reports/step_history.h"
 #include "runtime/training/callback.h"
 #include "runtime/training/event_file.h"
-
-#include <future>
 
 namespace mpc::reports {
 
@@ -38,8 +37,6 @@ private:
       : session_(session), data_(data), options_(std::move(options)) {}
   bool isDue(int64_t step) const { return step % options_.every == 0; }
   data::Status write(int64_t step, int64_t rows, std::vector<TracedValue> values);
-  /// Waits for the report before this one, and says whether it was written.
-  data::Status finishWriting() { return writing_.valid() ? writing_.get() : data::Status(); }
   /// Waits for the last report, and writes the page.
   data::Status finish();
   std::string fileOf(int64_t step, const char *suffix) const;
@@ -52,7 +49,7 @@ private:
   StepHistory history_;                          ///< for a page, like the last step's values
   std::vector<TracedValue> last_;
   std::optional<training::EventFile> events_;
-  std::future<data::Status> writing_; ///< uses all of the above: waits for it first
+  BackgroundTask writing_; ///< uses all of the above: waits for it first
 };
 
 } // namespace mpc::reports

@@ -29,6 +29,19 @@ const char *directionName(uint32_t direction) {
   return names[std::min<uint32_t>(direction, MPC_RT_TRACE_OPTIMIZER)];
 }
 
+/// They lie between those of the smallest and of the largest element.
+static std::vector<std::pair<int, uint64_t>> exponentsOf(const mpc_rt_traced_value_t &counts) {
+  std::vector<std::pair<int, uint64_t>> exponents;
+  if (counts.max_magnitude == 0)
+    return exponents;
+  const int first = std::ilogb(counts.min_magnitude), last = std::ilogb(counts.max_magnitude);
+  exponents.reserve(static_cast<size_t>(last - first + 1));
+  for (int exponent = first; exponent <= last; ++exponent)
+    if (const uint64_t count = counts.exponents[exponent - MPC_RT_FIRST_EXPONENT])
+      exponents.emplace_back(exponent, count);
+  return exponents;
+}
+
 std::vector<TracedValue> tracedValues(training::Session &session) {
   std::vector<TracedValue> values;
   const uint32_t count = mpc_rt_context_traced_count(session.context());
@@ -44,16 +57,13 @@ std::vector<TracedValue> tracedValues(training::Session &session) {
     value.layer = descriptor.layer;
     value.op = descriptor.op;
     value.direction = descriptor.direction;
-    value.dtype = descriptor.dtype;
-    if ((descriptor.flags & MPC_RT_TRACE_CHANGE) && value.dtype != MPC_RT_FLOAT64)
-      value.dtype = MPC_RT_FLOAT32; // in which the runtime subtracts
-    value.wasNarrowed = descriptor.before_dtype != descriptor.dtype;
+    value.dtype = value.counts.dtype;
+    value.wasNarrowed = descriptor.before_dtype != descriptor.dtype ||
+                        value.dtype == MPC_RT_FLOAT8_E4M3FN || value.dtype == MPC_RT_FLOAT8_E5M2;
     value.isScaled = (descriptor.flags & MPC_RT_TRACE_SCALED) != 0;
     for (uint32_t i = 0; i < descriptor.source_count && i < MPC_RT_MAX_TRACE_SOURCES; ++i)
       value.sources.push_back(static_cast<uint32_t>(descriptor.sources[i]));
-    for (int bin = 0; bin < MPC_RT_EXPONENT_COUNT; ++bin)
-      if (value.counts.exponents[bin])
-        value.exponents.emplace_back(bin + MPC_RT_FIRST_EXPONENT, value.counts.exponents[bin]);
+    value.exponents = exponentsOf(value.counts);
     value.counts.exponents = nullptr; // no longer than the next run
     values.push_back(std::move(value));
   }

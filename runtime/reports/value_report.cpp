@@ -3,6 +3,7 @@
 #include "runtime/untrusted/outlets.h"
 
 #include <algorithm>
+#include <cassert>
 #include <charconv>
 #include <cmath>
 
@@ -14,15 +15,16 @@ Format formatOf(mpc_rt_dtype_t dtype) {
     return {0x1p-24, 0x1p-14, 65504};
   case MPC_RT_BFLOAT16:
     return {0x1p-133, 0x1p-126, 0x1.fep127};
+  case MPC_RT_FLOAT8_E4M3FN:
+    return {0x1p-9, 0x1p-6, 448};
+  case MPC_RT_FLOAT8_E5M2:
+    return {0x1p-16, 0x1p-14, 57344};
   default: // what statistics are made of
     return {0x1p-149, 0x1p-126, 0x1.fffffep127};
   }
 }
 
-const char *dtypeName(mpc_rt_dtype_t dtype) {
-  const data::DtypeInfo *info = data::dtypeInfo(dtype);
-  return info ? info->keras : "";
-}
+const char *dtypeName(mpc_rt_dtype_t dtype) { return mpc_rt_dtype_name(dtype); }
 
 std::optional<double> headroomOf(const TracedValue &value) {
   if (value.counts.max_magnitude == 0)
@@ -33,16 +35,19 @@ std::optional<double> headroomOf(const TracedValue &value) {
 namespace {
 
 /// The text of an object, written member by member: a tree of nodes would take longer than all the
-/// counting that a small value needs.
+/// counting that a small value needs, and so would appending in small pieces.
 class ObjectText {
 public:
   explicit ObjectText(std::string &out) : out(out) { out += '{'; }
   void end() { out += '}'; }
 
   void add(std::string_view key, uint64_t value) { put(key, value); }
-  /// JSON has no infinities, and a missing number is null, too.
+  /// Digits of float32 are enough where it has the number. JSON has no infinities, and a missing
+  /// number is null, too.
   void add(std::string_view key, double value) {
-    if (std::isfinite(value))
+    if (const auto narrow = static_cast<float>(value); std::isnormal(narrow) || value == 0)
+      put(key, narrow);
+    else if (std::isfinite(value))
       put(key, value);
     else
       addText(key, "null");
@@ -53,35 +58,51 @@ public:
     else
       addText(key, "null");
   }
-  void addName(std::string_view key, const std::string &name) {
+  void add(int key, uint64_t value) {
+    char text[16];
+    const std::to_chars_result end = std::to_chars(text, text + sizeof text, key);
+    put({text, static_cast<size_t>(end.ptr - text)}, value);
+  }
+  void addName(std::string_view key, std::string_view name) {
     const bool isPlain = std::all_of(name.begin(), name.end(), [](char c) {
       return c >= ' ' && c <= '~' && c != '"' && c != '\\';
     });
-    addText(key, isPlain ? "\"" + name + "\""
-                         : untrusted::forJson(Json(name).dump(
-                               -1, ' ', false, nlohmann::json::error_handler_t::replace)));
+    addText(key, isPlain ? "\"" : "");
+    if (isPlain)
+      (out += name) += '"';
+    else
+      out += untrusted::forJson(
+          Json(name).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   }
   /// `text` is JSON.
   void addText(std::string_view key, std::string_view text) {
-    addKey(key);
+    char start[mostOfKey + 4];
+    out.append(start, addKey(start, key));
     out += text;
   }
   /// A member that is an object; it ends before others are added.
   ObjectText nest(std::string_view key) {
-    addKey(key);
+    addText(key, "");
     return ObjectText(out);
   }
 
 private:
-  void addKey(std::string_view key) {
+  static constexpr size_t mostOfKey = 28;
+
+  /// Returns the end of what it writes; keys are those below.
+  char *addKey(char *text, std::string_view key) const {
+    assert(key.size() <= mostOfKey);
     if (out.back() != '{')
-      out += ',';
-    ((out += '"') += key) += "\":";
+      *text++ = ',';
+    *text++ = '"';
+    text = std::copy(key.begin(), key.end(), text);
+    *text++ = '"';
+    *text++ = ':';
+    return text;
   }
   template <typename Number> void put(std::string_view key, Number value) {
-    char text[32];
-    const std::to_chars_result end = std::to_chars(text, text + sizeof text, value);
-    addText(key, {text, static_cast<size_t>(end.ptr - text)});
+    char text[mostOfKey + 4 + 32];
+    out.append(text, std::to_chars(addKey(text, key), text + sizeof text, value).ptr);
   }
 
   std::string &out;
@@ -89,11 +110,8 @@ private:
 
 void addExponents(ObjectText &object, const TracedValue &value) {
   ObjectText exponents = object.nest("exponents");
-  for (auto [exponent, count] : value.exponents) {
-    char key[16];
-    const std::to_chars_result end = std::to_chars(key, key + sizeof key, exponent);
-    exponents.add({key, static_cast<size_t>(end.ptr - key)}, count);
-  }
+  for (auto [exponent, count] : value.exponents)
+    exponents.add(exponent, count);
   exponents.end();
 }
 

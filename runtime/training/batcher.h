@@ -20,6 +20,8 @@ public:
   /// device computes, if it can.
   data::Status run(const data::Dataset &data, const std::vector<int64_t> &rows,
                    const std::vector<int64_t> &next = {});
+  /// Another batcher has run since this one: what this one had gathered ahead is gone.
+  void forgetNext() { prefetchedData_ = nullptr; }
   /// Runs on all rows in their order, `batchSize` at a time; `done`, if there is one, is called
   /// after each batch with its first row and how many it has. `full` fills the last batch up with
   /// the last row, which does not count for `done`.

@@ -21,6 +21,9 @@ struct Event {
   uint64_t number = 0; // bytes, or which step
 };
 
+// Between ranks.
+bool isMessage(const Event &event) { return event.kind == "message" || event.kind == "gather"; }
+
 std::vector<Event> parse(const std::string &lines) {
   std::vector<Event> events;
   std::istringstream stream(lines);
@@ -59,8 +62,8 @@ std::string EventTrace::describeOverlap() const {
   int64_t messages = 0, waits = 0, bytes = 0;
   uint64_t rounding = 0;
   for (const Event &event : parse(lines())) {
-    messages += event.kind == "message" ? event.end - event.begin : 0;
-    bytes += event.kind == "message" ? static_cast<int64_t>(event.number) : 0;
+    messages += isMessage(event) ? event.end - event.begin : 0;
+    bytes += isMessage(event) ? static_cast<int64_t>(event.number) : 0;
     waits += event.kind == "wait" ? event.end - event.begin : 0;
     rounding = std::max(rounding, event.kind == "rounding" ? event.number : 0);
   }
@@ -99,7 +102,7 @@ std::string timelineOf(const std::vector<std::string> &ranks) {
       nlohmann::json shown = {{"name", name},
                               {"ph", "X"},
                               {"pid", rank},
-                              {"tid", event.kind == "message" ? sending : computing},
+                              {"tid", isMessage(event) ? sending : computing},
                               {"ts", microseconds(event.begin - first)},
                               {"dur", microseconds(event.end - event.begin)}};
       if (!isStep)

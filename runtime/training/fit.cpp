@@ -100,8 +100,11 @@ private:
       if (const mpc_rt_entry_info_t *entry = callback->stepEntry(step)) {
         if (!replacement_ || &replacement_->entry() != entry)
           replacement_ = std::make_unique<Batcher>(session_, *entry);
+        step_.forgetNext();
         return *replacement_;
       }
+    if (replacement_)
+      replacement_->forgetNext();
     return step_;
   }
 

@@ -10,6 +10,18 @@
 
 namespace mpc::untrusted {
 
+/// How a layer stands. Each has a colour, a border and a sign.
+enum class Grade { good, near, bad };
+
+/// A layer of the model, one below the other on the page.
+struct LayerCard {
+  std::string path;
+  Grade grade = Grade::good;
+  std::string mark;    ///< text behind the sign
+  std::string facts;   ///< text
+  std::string drawing; ///< markup
+};
+
 class HtmlPage {
 public:
   /// `style`: rules of CSS besides those that all pages have.
@@ -19,6 +31,8 @@ public:
   void addHeading(std::string_view text) { addElement("h2", text); }
   /// Takes the markup as it is: names in it went through forXml().
   void addMarkup(std::string_view markup) { html_ += markup; }
+
+  void addLayer(const LayerCard &layer);
 
   void beginTable(const std::vector<std::string_view> &heads);
   /// `kind`: the class of the row, by which `style` names it.

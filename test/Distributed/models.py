@@ -14,6 +14,10 @@ def sequential(name, shape, dtype, *layers):
     return {"class_name": "Sequential", "config": {"name": name, "layers": [first, *layers]}}
 
 
+def regularizer(kind, **config):
+    return {"module": "keras.regularizers", "class_name": kind, "config": config}
+
+
 SOFTMAX = layer("Dense", name="out", units=3, activation="softmax")
 
 MODELS = {
@@ -42,6 +46,30 @@ MODELS = {
     "wide": sequential("wide", [20], "float32",
                        layer("Dense", name="d0", units=1501, activation="relu"),
                        layer("Dense", name="d1", units=97, activation="gelu"), SOFTMAX),
+    # A loss gets terms of the weights, and of what a layer gives for each row of the batch.
+    "regularized": sequential("regularized", [20], "float32",
+                              layer("Dense", name="d0", units=32, activation="relu",
+                                    kernel_regularizer=regularizer("L1L2", l1=1e-3, l2=1e-2),
+                                    bias_regularizer=regularizer("L2", l2=1e-2),
+                                    activity_regularizer=regularizer("L2", l2=1e-3)),
+                              layer("Dense", name="d1", units=32, activation="gelu",
+                                    kernel_regularizer=regularizer("OrthogonalRegularizer", factor=1e-2,
+                                                                   mode="rows")),
+                              layer("ActivityRegularization", name="activity", l1=1e-3), SOFTMAX),
+    "regularized_cnn": sequential("regularized_cnn", [8, 8, 3], "float32",
+                                  layer("Conv2D", name="c0", filters=8, kernel_size=[3, 3], padding="same",
+                                        use_bias=False, kernel_regularizer=regularizer("L2", l2=1e-2),
+                                        activity_regularizer=regularizer("L1", l1=1e-3)),
+                                  layer("BatchNormalization", name="bn", axis=-1,
+                                        gamma_regularizer=regularizer("L2", l2=1e-2)),
+                                  layer("Activation", name="a", activation="relu"),
+                                  layer("Flatten", name="f"), SOFTMAX),
+    "regularized_lstm": sequential("regularized_lstm", [7], "int32",
+                                   layer("Embedding", name="e", input_dim=30, output_dim=8, mask_zero=True,
+                                         embeddings_regularizer=regularizer("L2", l2=1e-2)),
+                                   layer("LSTM", name="l", units=12,
+                                         recurrent_regularizer=regularizer("L2", l2=1e-2),
+                                         activity_regularizer=regularizer("L2", l2=1e-3)), SOFTMAX),
 }  # fmt: skip
 
 
@@ -76,15 +104,29 @@ TRANSFORMER = {"class_name": "Functional", "config": {
 }}  # fmt: skip
 MODELS["transformer"] = TRANSFORMER
 
+ADAM = {"learning_rate": 0.01}
+# Other optimizers than plain Adam, by model. Norms of gradients are sums over all parts of a batch; those of an
+# Embedding are of rows.
+OPTIMIZERS = {
+    "clipnorm": {**ADAM, "clipnorm": 0.05},
+    "global_clipnorm": {**ADAM, "global_clipnorm": 0.05},
+    "clipvalue": {**ADAM, "clipvalue": 0.01},
+    "clipped_lstm": {**ADAM, "clipnorm": 0.05},
+    "regularized_cnn": {**ADAM, "global_clipnorm": 0.05},
+}
+# The training without what each of these is for: the same model, or one of the same data.
+PLAIN = {"clipnorm": "mlp", "global_clipnorm": "mlp", "clipvalue": "mlp", "clipped_lstm": "lstm",
+         "regularized": "mlp", "regularized_cnn": "cnn", "regularized_lstm": "lstm"}  # fmt: skip
+
 # These sum over a batch in each way that there is.
-IDENTICAL = ["mlp", "cnn", "lstm", "transformer"]
+IDENTICAL = ["mlp", "cnn", "lstm", "transformer", *PLAIN]
 
 
 def write(folder, rows=96, names=MODELS):
     """MODEL.json and MODEL.npz of each model."""
     for name in names:
         random = numpy.random.default_rng(7)
-        model = MODELS[name]
+        model = MODELS.get(name) or MODELS[PLAIN[name]]
         (folder / f"{name}.json").write_text(json.dumps(model))
         first = model["config"]["layers"][0]["config"]
         shape = [rows, *first["batch_shape"][1:]]

@@ -21,6 +21,41 @@ static uint64_t hash_of(const void *data, size_t bytes) {
   return hash;
 }
 
+/* Numbers of very different size, whose sum depends on the order. */
+static float next_of(uint32_t *state) {
+  *state = *state * 1664525u + 1013904223u;
+  return ldexpf((float)(int32_t)*state, (int)(*state % 40) - 40);
+}
+
+enum { most_ranks = 16 };
+
+static void start_of(uint32_t size, uint32_t *states) {
+  for (uint32_t rank = 0; rank != size; ++rank)
+    states[rank] = rank * 2654435761u + 1;
+}
+
+/* Whether the sums are those of the one tree: ranks beyond a power of two are added to the first
+ * ones, then neighbours, then their sums. */
+static int is_tree(const float *sums, size_t count, uint32_t size) {
+  uint32_t states[most_ranks], core = 1;
+  float parts[most_ranks];
+  while (core * 2 <= size)
+    core *= 2;
+  start_of(size, states);
+  for (size_t i = 0; i != count; ++i) {
+    for (uint32_t rank = 0; rank != size; ++rank)
+      parts[rank] = next_of(&states[rank]);
+    for (uint32_t rank = core; rank != size; ++rank)
+      parts[rank - core] += parts[rank];
+    for (uint32_t distance = 1; distance != core; distance *= 2)
+      for (uint32_t rank = 0; rank != core; rank += 2 * distance)
+        parts[rank] += parts[rank + distance];
+    if (sums[i] != parts[0])
+      return 0;
+  }
+  return 1;
+}
+
 static int stop(mpc_rt_communicator_t *communicator) {
   fprintf(stderr, "stopped: %s\n", mpc_rt_last_error());
   fflush(stderr);
@@ -30,8 +65,8 @@ static int stop(mpc_rt_communicator_t *communicator) {
 
 /* Seconds of a sum of so many numbers on all ranks, the least of several. */
 static int time_sums(mpc_rt_communicator_t *communicator) {
-  static const size_t counts[] = {1, 64, 1024, 3000, 16384, 131072, 1048576};
-  float *data = calloc(1048576, sizeof *data);
+  static const size_t counts[] = {1, 64, 1024, 3000, 16384, 131072, 1048576, 4194304, 16777216};
+  float *data = calloc(16777216, sizeof *data);
   for (size_t c = 0; c != sizeof counts / sizeof *counts; ++c) {
     double least = 1e9;
     for (int round = 0; round != 20; ++round) {
@@ -66,19 +101,23 @@ int main(int argc, char **argv) {
   if (argc > 1 && strcmp(argv[1], "time") == 0)
     return time_sums(communicator);
   const int chosen = argc > 2 && (uint32_t)atoi(argv[2]) == rank;
-  const size_t counts[] = {1, 1000, 250000};
-  float *data = malloc(250000 * sizeof *data);
-  for (int round = 0; round != 3; ++round) {
+  if (size > most_ranks) {
+    fprintf(stderr, "at most %d ranks\n", most_ranks);
+    return 1;
+  }
+  /* The last one goes in pieces. */
+  const size_t counts[] = {1, 1000, 250000, 5000001};
+  float *data = malloc(5000001 * sizeof *data);
+  for (int round = 0; round != 4; ++round) {
     if (chosen && round == 1) {
       if (strcmp(argv[1], "die") == 0)
         raise(SIGKILL);
       sleep(1000);
     }
-    uint32_t state = rank * 2654435761u + 1;
-    for (size_t i = 0; i != counts[round]; ++i) {
-      state = state * 1664525u + 1013904223u;
-      data[i] = ldexpf((float)(int32_t)state, (int)(state % 40) - 40);
-    }
+    uint32_t states[most_ranks];
+    start_of(size, states);
+    for (size_t i = 0; i != counts[round]; ++i)
+      data[i] = next_of(&states[rank]);
     if (mpc_rt_communicator_all_reduce(communicator, MPC_RT_FLOAT32, MPC_RT_REDUCTION_SUM, data,
                                        counts[round]) != MPC_RT_OK)
       return stop(communicator);
@@ -88,6 +127,10 @@ int main(int argc, char **argv) {
                                        1) ||
         mpc_rt_communicator_all_reduce(communicator, MPC_RT_INT64, MPC_RT_REDUCTION_MIN, &least, 1))
       return stop(communicator);
+    if (!is_tree(data, counts[round], size)) {
+      fprintf(stderr, "rank %u has other sums of %zu numbers\n", rank, counts[round]);
+      return 1;
+    }
     if (rank == 0)
       printf("%u ranks, %zu numbers: %s %016llx\n", size, counts[round],
              most == least ? "equal" : "DIFFERENT", (unsigned long long)most);

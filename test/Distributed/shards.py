@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """--shard=optimizer: the bytes of a run without it, with less memory on each rank, whatever the
 optimizer does with single elements; and what is refused, by name."""
-import argparse
 import json
-import pathlib
 import re
 import shutil
 import subprocess
@@ -13,18 +11,17 @@ import numpy
 import launch
 import models
 
-parser = argparse.ArgumentParser()
-parser.add_argument("--bin", type=pathlib.Path, required=True)
-parser.add_argument("--work", type=pathlib.Path, required=True)
+parser = launch.Arguments()
 parser.add_argument("--ranks", type=int, nargs="+", default=[2, 3])
+parser.add_argument("--optimizers", nargs="+", help="of the table below; 'adam' is one of them")
 arguments = parser.parse_args()
-arguments.work.mkdir(parents=True, exist_ok=True)
 
 checks = launch.Checks()
 check = checks.check
 BATCH, STEPS = 24, 9
 
 launcher = launch.of([])[0]
+run = launcher.train
 
 # Each does more with an element than the one before it: a slot, norms of all gradients, decay,
 # averages that end as weights, sums over calls.
@@ -78,12 +75,6 @@ def training(folder, *options, data="finite", epochs=1):
             *options]  # fmt: skip
 
 
-def run(ranks, command):
-    command = [str(part) for part in command]
-    return (launcher.run(ranks, command) if ranks > 1 else
-            subprocess.run(command, capture_output=True, text=True))  # fmt: skip
-
-
 def trained(ranks, folder, *options, **how):
     """The bytes of what a run saves: weights, and everything by a checkpoint; and its messages."""
     save, kept = arguments.work / "saved.safetensors", arguments.work / "kept"
@@ -93,7 +84,7 @@ def trained(ranks, folder, *options, **how):
                                  "--memory", *options, **how))  # fmt: skip
     found = sorted(kept.glob("*.safetensors"))
     if not check(f"{folder.name}: trains on {ranks}", result.returncode == 0 and save.exists()
-                 and found, result.stdout + result.stderr):  # fmt: skip
+                 and found, launch.told(result, save, *found)):  # fmt: skip
         return None, result.stderr
     return [save.read_bytes(), *(path.read_bytes() for path in found)], result.stderr
 
@@ -107,7 +98,7 @@ def planned(text):
 write_data()
 
 # Without --deterministic-ranks: as many ranks without parts of variables leave the same bytes.
-for optimizer in OPTIMIZERS:
+for optimizer in arguments.optimizers or OPTIMIZERS:
     for policy in ("mixed_float16", "float32"):
         if policy == "float32" and optimizer not in ("adam", "averaged"):
             continue
@@ -149,6 +140,23 @@ for ranks, folder in ((2, parts), (1, whole)):
           resumed.returncode == 0 and expected and save.read_bytes() == expected[0],
           half.stderr + resumed.stderr)  # fmt: skip
 
+# Messages that bring the copies of weights together: a step ends before they do.
+explained = mpcc(arguments.work / "explained", "adam", "--policy=mixed_float16", "--shard=optimizer",
+                 "--explain=passes")  # fmt: skip
+gathers = re.search(r"(\d+) arrays of (\d+) bytes are gathered in (\d+) messages; (\d+) bytes go while the next "
+                    r"step begins", explained.stdout + explained.stderr)  # fmt: skip
+check("--explain=passes says what is gathered while the next step begins",
+      gathers and 0 < int(gathers.group(4)) == int(gathers.group(2)),
+      explained.stdout + explained.stderr)  # fmt: skip
+events = arguments.work / "events.json"
+traced = run(2, training(arguments.work / "adam-mixed_float16-parts", "--trace-events", events))
+timeline = json.loads(events.read_text())["traceEvents"] if events.exists() else []
+sizes = {rank: [event["args"]["bytes"] for event in timeline
+                if event["name"] == "gather" and event["pid"] == rank] for rank in (0, 1)}  # fmt: skip
+check("a timeline has the gathers of each step", gathers and all(
+    len(of) == STEPS * int(gathers.group(3)) and sum(of) == STEPS * int(gathers.group(2)) for of in sizes.values()),
+    f"{sizes} {traced.stderr}")  # fmt: skip
+
 # Callbacks that read weights at the ends of epochs.
 stopped = {}
 for name in ("whole", "parts"):
@@ -179,7 +187,7 @@ check("a layout map is between nothing and all", planned(least) < planned(some) 
       least + some + most)  # fmt: skip
 
 # Programs: a context with a communicator from its creation on, and variables that are gathered.
-program = arguments.bin.parent / "test" / "bin" / "mpc-test-gather"
+program = launch.program(arguments, "mpc-test-gather")
 for ranks in arguments.ranks:
     states = {}
     for name in ("whole", "parts"):
@@ -205,6 +213,9 @@ traced = run(2, training(arguments.work / "adam-mixed_float16-parts", "--trace",
                          arguments.work / "trace.npz", "--steps", 3))  # fmt: skip
 check("a trace is refused", traced.returncode != 0
       and "--trace: reads whole variables" in traced.stderr, traced.stderr)  # fmt: skip
+device = mpcc(arguments.work / "refused", "adam", "--shard=optimizer", "--target=cuda:source")
+check("GPUs have no parts of variables", device.returncode == 2
+      and "--shard: ranks share the memory of CPUs" in device.stderr, device.stderr)  # fmt: skip
 usage = mpcc(arguments.work / "refused", "adam", "--shard=weights")
 check("only the optimizer is in parts", usage.returncode == 2
       and "--shard" in usage.stderr, usage.stderr)  # fmt: skip

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """mpc-run train on several ranks: the numbers of one process, equal runs with equal bytes, and what
 is said where ranks differ or fail."""
-import argparse
 import json
 import os
 import pathlib
@@ -20,11 +19,7 @@ import models
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import tensor_files  # noqa: E402
 
-parser = argparse.ArgumentParser()
-parser.add_argument("--bin", type=pathlib.Path, required=True)
-parser.add_argument("--work", type=pathlib.Path, required=True)
-arguments = parser.parse_args()
-arguments.work.mkdir(parents=True, exist_ok=True)
+arguments = launch.Arguments().parse_args()
 
 checks = launch.Checks()
 check = checks.check
@@ -58,14 +53,8 @@ def error_of(expected, found):
         for key, value in expected.items() if numpy.asarray(value).size)  # fmt: skip
 
 
-def run(ranks, command, **variables):
-    """With several ranks by mpirun, else as it is."""
-    if ranks > 1:
-        return launcher.run(ranks, command, **variables)
-    return subprocess.run([str(part) for part in command], capture_output=True, text=True)
-
-
 launcher = launch.of([])[0]
+run = launcher.train
 models.write(arguments.work)
 
 for name in models.MODELS:
@@ -78,7 +67,7 @@ for name in models.MODELS:
         save.unlink(missing_ok=True)
         result = run(ranks, training(folder, name, save))
         if check(f"{name}: trains ({what})", result.returncode == 0 and save.exists(),
-                 result.stdout + result.stderr):  # fmt: skip
+                 launch.told(result, save)):  # fmt: skip
             weights[what] = save
     if len(weights) != 5:
         continue

@@ -7,6 +7,7 @@
 #include "test/FakeCuda/cudnn_attention.h"
 #include "test/FakeCuda/cudnn_graph.h"
 #include "test/FakeCuda/stream.h"
+#include "test/FakeCuda/tensor_cores.h"
 
 #include <cmath>
 #include <cstdlib>
@@ -16,17 +17,6 @@ namespace {
 
 mpc_rt_dtype_t dtypeOf(int type) {
   return type == 2 ? MPC_RT_FLOAT16 : type == 9 ? MPC_RT_BFLOAT16 : MPC_RT_FLOAT32;
-}
-
-// Tensor Cores keep 10 bits of fraction of a float32.
-double toTf32(double value) {
-  auto narrow = static_cast<float>(value);
-  uint32_t bits;
-  std::memcpy(&bits, &narrow, sizeof bits);
-  if ((bits & 0x7f800000u) != 0x7f800000u)
-    bits = (bits + 0xfffu + ((bits >> 13) & 1u)) & ~0x1fffu;
-  std::memcpy(&narrow, &bits, sizeof bits);
-  return narrow;
 }
 
 std::vector<double> load(const Tensor &t, const void *from, bool inTf32) {
@@ -44,6 +34,8 @@ const bool losesNaN = std::getenv("MPC_FAKE_CUDNN_RELU_LOSES_NAN") != nullptr;
 // Calls visit(image, filter, output) with the places of each product.
 template <typename Visit> void forEachProduct(const Problem &p, Visit visit) {
   const size_t rank = p.low.size();
+  const int64_t filters = p.filter.extents[0], perGroup = p.filters(), channels = p.channels();
+  const int64_t pixelStride = p.image.strides[1], weightStride = p.filter.strides[1];
   int64_t places = 1, taps = 1;
   for (size_t d = 0; d < rank; ++d)
     places *= p.output.extents[d + 2], taps *= p.filter.extents[d + 2];
@@ -66,11 +58,13 @@ template <typename Visit> void forEachProduct(const Problem &p, Visit visit) {
         }
         if (!isInside)
           continue;
-        for (int64_t f = 0; f < p.filter.extents[0]; ++f)
-          for (int64_t c = 0; c < p.channels(); ++c)
-            visit(image + (f / p.filters() * p.channels() + c) * p.image.strides[1],
-                  weight + f * p.filter.strides[0] + c * p.filter.strides[1],
+        for (int64_t f = 0; f < filters; ++f) {
+          const int64_t ofGroup = f / perGroup * channels * pixelStride;
+          for (int64_t c = 0; c < channels; ++c)
+            visit(image + ofGroup + c * pixelStride,
+                  weight + f * p.filter.strides[0] + c * weightStride,
                   output + f * p.output.strides[1]);
+        }
       }
 }
 

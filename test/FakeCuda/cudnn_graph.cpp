@@ -186,6 +186,10 @@ std::vector<Engine> enginesFor(const Description &graph, int mode) {
                          p.dilations == std::vector<int64_t>(p.dilations.size(), 1);
     if (isPlain && onTensorCores)
       engines.push_back({isFused ? 42 : 61, {tensorCore}, 4096});
+    if (!isForward && !isFused && !isNarrow && p.groups() == 1) {
+      engines.push_back({28, {}, 0});
+      engines.push_back({74, {}, 0});
+    }
     return engines;
   }
   auto isThree = [&](const std::vector<int64_t> &e) { return e[2] == 3 && e.back() == 3; };
@@ -203,8 +207,11 @@ std::vector<Engine> enginesFor(const Description &graph, int mode) {
       engines.push_back({index, {tensorCore}, isNarrow ? 0 : 1000});
   if (!isFused && p.groups() == p.image.extents[1] && p.groups() > 1)
     engines.push_back({57, {}, 640});
-  if (!isFused && !isNarrow && p.groups() == 1)
+  if (!isFused && !isNarrow && p.groups() == 1) {
     engines.push_back({28, {}, 0});
+    if (isForward)
+      engines.push_back({70, {}, int64_t{3} << 20});
+  }
   return engines;
 }
 

@@ -70,6 +70,8 @@ void *allocateDevice(size_t bytes) {
   void *address = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (address == MAP_FAILED)
     return nullptr;
+  // Pages are closed and opened around each piece of work, which of large ones are few.
+  madvise(address, mapped, MADV_HUGEPAGE);
   auto *mapping = static_cast<uint8_t *>(address);
   uint8_t *start = mapping + mapped - page - body;
   Allocation a{bytes, mapping, mapped};

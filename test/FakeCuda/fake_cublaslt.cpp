@@ -4,15 +4,16 @@
 // what the real one refuses refused.
 #include "runtime/base/element.h"
 #include "runtime/data/half.h"
+#include "test/FakeCuda/driver_functions.h"
 #include "test/FakeCuda/lost_time.h"
-#include "test/FakeCuda/stream.h"
+#include "test/FakeCuda/tensor_cores.h"
 
+#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <dlfcn.h>
 #include <string>
 #include <unistd.h>
 #include <vector>
@@ -119,7 +120,7 @@ bool isLegalInFloat8(const Description &desc, const Layout &a, const Layout &b, 
 }
 
 // Counts objects that were made and not yet destroyed: handles, descriptions, layouts, preferences.
-int alive[4] = {0, 0, 0, 0};
+std::atomic<int> alive[4];
 enum Kind { handleKind, descriptionKind, layoutKind, preferenceKind };
 
 // At the end of the process everything must have been given back.
@@ -129,7 +130,7 @@ void checkLeaks() {
   std::fprintf(stderr,
                "fake-cuda: error: leaked: %d cuBLASLt handles, %d descriptions, %d layouts, %d "
                "preferences\n",
-               alive[0], alive[1], alive[2], alive[3]);
+               alive[0].load(), alive[1].load(), alive[2].load(), alive[3].load());
   std::fflush(stderr);
   _exit(98);
 }
@@ -141,9 +142,7 @@ int born(Kind kind) {
 }
 
 template <typename Type> int destroy(Kind kind, void *object) {
-  if (!object)
-    return success;
-  --alive[kind];
+  alive[kind] -= object != nullptr;
   delete static_cast<Type *>(object);
   return success;
 }
@@ -215,12 +214,8 @@ bool isLegalEpilogue(const Description &desc, const Layout &d) {
   }
 }
 
-template <typename Function> Function findInDriver(const char *name) {
-  return reinterpret_cast<Function>(dlsym(dlopen("libcuda.so.1", RTLD_NOW), name));
-}
-
 bool isOnDevice(const void *memory, size_t bytes) {
-  static auto isDevice = findInDriver<decltype(&mpc_fake_is_device)>("mpc_fake_is_device");
+  static auto isDevice = fake::findInDriver<decltype(&mpc_fake_is_device)>("mpc_fake_is_device");
   return isDevice(memory, bytes);
 }
 
@@ -252,7 +247,8 @@ bool isLegal(const Description &desc, const Layout &a, const Layout &b, const La
   if (d.type != a.type && !(d.type == r32f && a.type != r64f))
     return false;
   bool isDouble = a.type == r64f;
-  return desc.compute == (isDouble ? 70 : 68) || (a.type == r32f && desc.compute == 77);
+  return desc.compute == (isDouble ? 70 : 68) ||
+         (a.type == r32f && desc.compute == fake::computeTf32);
 }
 
 struct Product {
@@ -307,13 +303,12 @@ void multiply(void *data) {
                                 (p.desc.transB ? j + i * p.b.leading : i + j * p.b.leading));
     if (p.desc.epilogue & 256)
       sumRows(p, a, m, k);
+    if (p.desc.compute == fake::computeTf32)
+      fake::roundToTf32(a), fake::roundToTf32(b);
     for (int64_t j = 0; j < n; ++j)
       for (int64_t i = 0; i < m; ++i) {
-        double sum = 0;
-        for (int64_t l = 0; l < k; ++l)
-          sum += a[i * k + l] * b[j * k + l];
+        double sum = p.alpha * fake::addUp(&a[i * k], &b[j * k], k, p.desc.compute);
         int64_t place = batch * p.d.batchStride + i + j * p.d.leading;
-        sum *= p.alpha;
         if (p.beta != 0)
           sum += p.beta * read(p.pointerD, p.d.type, place);
         if (p.desc.epilogue & 4)
@@ -343,7 +338,7 @@ void multiply(void *data) {
 }
 
 void enqueue(void *stream, const char *name, Product *product) {
-  static auto function = findInDriver<decltype(&mpc_fake_enqueue)>("mpc_fake_enqueue");
+  static auto function = fake::findInDriver<decltype(&mpc_fake_enqueue)>("mpc_fake_enqueue");
   function(stream, name, multiply, product, [](void *p) { delete static_cast<Product *>(p); });
 }
 
@@ -451,7 +446,7 @@ EXPORT int cublasLtMatmulAlgoGetHeuristic(void *, void *desc, void *a, void *b, 
   for (int i = 0; i < 4; ++i)
     results->algorithm.data[i] = alignment[i];
   results->algorithm.data[7] = algorithmMark;
-  static auto log = findInDriver<decltype(&mpc_fake_log)>("mpc_fake_log");
+  static auto log = fake::findInDriver<decltype(&mpc_fake_log)>("mpc_fake_log");
   log("heuristic");
   results->workspaceBytes = static_cast<Preference *>(preference)->workspace;
   *found = 1;

@@ -76,6 +76,7 @@ void checkLeaks() {
 } // namespace
 
 EXPORT int cuInit(unsigned) {
+  const OneAtATime lock;
   // Registered now: it runs before what it looks at is destroyed.
   if (!initialized)
     std::atexit(checkLeaks);
@@ -83,10 +84,12 @@ EXPORT int cuInit(unsigned) {
   return setting("MPC_FAKE_CUDA_DEVICES", 1) > 0 ? success : 100; // CUDA_ERROR_NO_DEVICE
 }
 EXPORT int cuDriverGetVersion(int *version) {
+  const OneAtATime lock;
   *version = setting("MPC_FAKE_CUDA_DRIVER", 13000);
   return success;
 }
 EXPORT int cuGetErrorString(int error, const char **text) {
+  const OneAtATime lock;
   switch (error) {
   case invalidValue:
     *text = "invalid argument";
@@ -116,73 +119,106 @@ EXPORT int cuGetErrorString(int error, const char **text) {
 }
 // NVRTC asks for tables of the real driver; without them it goes on by itself.
 EXPORT int cuGetExportTable(const void **table, const void *) {
+  const OneAtATime lock;
   *table = nullptr;
   return notFound;
 }
 // The real cuDNN is linked with these two (cudnn_agreement_test.cpp opens it); none of its kernels
 // runs here.
-EXPORT int cuTensorMapEncodeIm2col() { return notSupported; }
-EXPORT int cuTensorMapEncodeTiled() { return notSupported; }
+EXPORT int cuTensorMapEncodeIm2col() {
+  const OneAtATime lock;
+  return notSupported;
+}
+EXPORT int cuTensorMapEncodeTiled() {
+  const OneAtATime lock;
+  return notSupported;
+}
 EXPORT int cuDeviceGetCount(int *count) {
+  const OneAtATime lock;
   if (!initialized)
     return notInitialized;
   *count = setting("MPC_FAKE_CUDA_DEVICES", 1);
   return success;
 }
 EXPORT int cuDeviceGet(int *device, int ordinal) {
+  const OneAtATime lock;
   if (ordinal < 0 || ordinal >= setting("MPC_FAKE_CUDA_DEVICES", 1))
     return invalidDevice;
   *device = ordinal;
   return success;
 }
 EXPORT int cuDeviceGetName(char *name, int length, int) {
+  const OneAtATime lock;
   std::snprintf(name, static_cast<size_t>(length), "mpc software device");
   return success;
 }
 EXPORT int cuDeviceGetAttribute(int *value, int attribute, int) {
+  const OneAtATime lock;
   int capability = setting("MPC_FAKE_CUDA_CAPABILITY", 90);
   *value = attribute == 75 ? capability / 10 : attribute == 76 ? capability % 10 : 2;
   return success;
 }
 EXPORT int cuDeviceTotalMem_v2(size_t *bytes, int) {
+  const OneAtATime lock;
   *bytes = size_t{8} << 30;
   return success;
 }
+// MPC_FAKE_CUDA_FREE: so many MiB are left.
+EXPORT int cuMemGetInfo_v2(size_t *available, size_t *all) {
+  const OneAtATime lock;
+  const char *left = std::getenv("MPC_FAKE_CUDA_FREE");
+  *all = size_t{8} << 30;
+  *available = left ? std::strtoull(left, nullptr, 10) << 20 : *all;
+  return success;
+}
 EXPORT int cuDevicePrimaryCtxRetain(void **context, int device) {
+  const OneAtATime lock;
   *context = reinterpret_cast<void *>(static_cast<uintptr_t>(device + 1));
   ++retained;
   return success;
 }
-EXPORT int cuDevicePrimaryCtxRelease_v2(int) { return retained-- > 0 ? success : invalidContext; }
+EXPORT int cuDevicePrimaryCtxRelease_v2(int) {
+  const OneAtATime lock;
+  return retained-- > 0 ? success : invalidContext;
+}
 EXPORT int cuCtxSetCurrent(void *context) {
+  const OneAtATime lock;
   hasContext = context != nullptr;
   return success;
 }
 
 EXPORT int cuStreamCreate(void **stream, unsigned) {
+  const OneAtATime lock;
   if (!hasContext)
     return invalidContext;
   *stream = makeStream();
   return success;
 }
 EXPORT int cuStreamDestroy_v2(void *stream) {
+  const OneAtATime lock;
   return destroyStream(streamOf(stream)) ? success : invalidHandle;
 }
 EXPORT int cuStreamSynchronize(void *stream) {
+  const OneAtATime lock;
   if (streamOf(stream)->recording)
     return captureUnsupported;
   log("wait");
   drain(*streamOf(stream));
   return success;
 }
+// Work is done when somebody waits, so that there is nothing to find under way.
+EXPORT int cuStreamQuery(void *stream) { return cuStreamSynchronize(stream); }
 EXPORT int cuStreamBeginCapture_v2(void *stream, int) {
+  const OneAtATime lock;
   if (streamOf(stream)->recording)
     return captureUnsupported;
   streamOf(stream)->recording = new Graph;
+  streamOf(stream)->recorder = std::this_thread::get_id();
   graphs.insert(streamOf(stream)->recording);
   return success;
 }
 EXPORT int cuStreamEndCapture(void *stream, void **graph) {
+  const OneAtATime lock;
   if (!streamOf(stream)->recording)
     return invalidValue;
   *graph = streamOf(stream)->recording;
@@ -190,24 +226,28 @@ EXPORT int cuStreamEndCapture(void *stream, void **graph) {
   return success;
 }
 EXPORT int cuGraphInstantiateWithFlags(void **executable, void *graph, unsigned long long) {
+  const OneAtATime lock;
   auto *made = new Graph(*static_cast<Graph *>(graph));
   executables.insert(made);
   *executable = made;
   return success;
 }
 EXPORT int cuGraphDestroy(void *graph) {
+  const OneAtATime lock;
   if (!graphs.erase(static_cast<Graph *>(graph)))
     return invalidHandle;
   delete static_cast<Graph *>(graph);
   return success;
 }
 EXPORT int cuGraphExecDestroy(void *executable) {
+  const OneAtATime lock;
   if (!executables.erase(static_cast<Graph *>(executable)))
     return invalidHandle;
   delete static_cast<Graph *>(executable);
   return success;
 }
 EXPORT int cuGraphLaunch(void *executable, void *stream) {
+  const OneAtATime lock;
   if (!executables.count(static_cast<Graph *>(executable)))
     return invalidHandle;
   auto &graph = *static_cast<Graph *>(executable);
@@ -218,6 +258,7 @@ EXPORT int cuGraphLaunch(void *executable, void *stream) {
 }
 
 EXPORT int cuMemAlloc_v2(unsigned long long *pointer, size_t bytes) {
+  const OneAtATime lock;
   if (!hasContext)
     return invalidContext;
   if (anyRecording())
@@ -229,10 +270,12 @@ EXPORT int cuMemAlloc_v2(unsigned long long *pointer, size_t bytes) {
   return address ? success : outOfMemory;
 }
 EXPORT int cuMemFree_v2(unsigned long long pointer) {
+  const OneAtATime lock;
   drainAll();
   return freeDevice(reinterpret_cast<void *>(pointer)) ? success : invalidValue;
 }
 EXPORT int cuMemAllocHost_v2(void **pointer, size_t bytes) {
+  const OneAtATime lock;
   if (anyRecording())
     return captureUnsupported;
   *pointer = std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
@@ -242,6 +285,7 @@ EXPORT int cuMemAllocHost_v2(void **pointer, size_t bytes) {
   return success;
 }
 EXPORT int cuMemFreeHost(void *pointer) {
+  const OneAtATime lock;
   drainAll();
   if (!pinned.erase(pointer))
     return invalidValue;
@@ -250,6 +294,7 @@ EXPORT int cuMemFreeHost(void *pointer) {
 }
 EXPORT int cuMemcpyHtoDAsync_v2(unsigned long long to, const void *from, size_t bytes,
                                 void *stream) {
+  const OneAtATime lock;
   void *target = reinterpret_cast<void *>(to);
   if (!isDevice(target, bytes))
     return invalidValue;
@@ -268,6 +313,7 @@ EXPORT int cuMemcpyHtoDAsync_v2(unsigned long long to, const void *from, size_t 
   return success;
 }
 EXPORT int cuMemcpyDtoHAsync_v2(void *to, unsigned long long from, size_t bytes, void *stream) {
+  const OneAtATime lock;
   const void *source = reinterpret_cast<const void *>(from);
   if (!isDevice(source, bytes))
     return invalidValue;
@@ -277,6 +323,7 @@ EXPORT int cuMemcpyDtoHAsync_v2(void *to, unsigned long long from, size_t bytes,
 }
 EXPORT int cuMemcpyDtoDAsync_v2(unsigned long long to, unsigned long long from, size_t bytes,
                                 void *stream) {
+  const OneAtATime lock;
   void *target = reinterpret_cast<void *>(to);
   const void *source = reinterpret_cast<const void *>(from);
   if (!isDevice(target, bytes) || !isDevice(source, bytes))
@@ -286,6 +333,7 @@ EXPORT int cuMemcpyDtoDAsync_v2(unsigned long long to, unsigned long long from, 
   return success;
 }
 EXPORT int cuMemsetD8Async(unsigned long long to, unsigned char value, size_t count, void *stream) {
+  const OneAtATime lock;
   void *target = reinterpret_cast<void *>(to);
   if (!isDevice(target, count))
     return invalidValue;
@@ -295,6 +343,7 @@ EXPORT int cuMemsetD8Async(unsigned long long to, unsigned char value, size_t co
 }
 
 EXPORT int cuModuleLoadData(void **module, const void *image) {
+  const OneAtATime lock;
   std::string problem;
   auto kernels = KernelLibrary::load(image, problem);
   if (!kernels) {
@@ -307,6 +356,7 @@ EXPORT int cuModuleLoadData(void **module, const void *image) {
   return success;
 }
 EXPORT int cuModuleUnload(void *module) {
+  const OneAtATime lock;
   drainAll();
   if (!modules.erase(static_cast<LoadedModule *>(module)))
     return invalidHandle;
@@ -314,6 +364,7 @@ EXPORT int cuModuleUnload(void *module) {
   return success;
 }
 EXPORT int cuModuleGetFunction(void **function, void *module, const char *name) {
+  const OneAtATime lock;
   const HostKernel *kernel = static_cast<LoadedModule *>(module)->kernels->find(name);
   *function = const_cast<HostKernel *>(kernel);
   return kernel ? success : notFound;
@@ -342,6 +393,7 @@ int launch(void *function, unsigned gridX, unsigned blockX, void *stream, void *
 EXPORT int cuLaunchKernel(void *function, unsigned gridX, unsigned gridY, unsigned gridZ,
                           unsigned blockX, unsigned blockY, unsigned blockZ, unsigned, void *stream,
                           void **parameters, void **) {
+  const OneAtATime lock;
   if (gridY != 1 || gridZ != 1 || blockY != 1 || blockZ != 1)
     return invalidValue;
   return launch(function, gridX, blockX, stream, parameters, false);
@@ -349,6 +401,7 @@ EXPORT int cuLaunchKernel(void *function, unsigned gridX, unsigned gridY, unsign
 EXPORT int cuLaunchCooperativeKernel(void *function, unsigned gridX, unsigned gridY, unsigned gridZ,
                                      unsigned blockX, unsigned blockY, unsigned blockZ, unsigned,
                                      void *stream, void **parameters) {
+  const OneAtATime lock;
   if (gridY != 1 || gridZ != 1 || blockY != 1 || blockZ != 1)
     return invalidValue;
   if (gridX > blocksPerMultiprocessor * multiprocessors)

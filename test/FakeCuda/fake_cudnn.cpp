@@ -6,18 +6,19 @@
 //   MPC_FAKE_CUDNN_RELU_LOSES_NAN  a relu in a graph makes 0 of NaN
 //   MPC_FAKE_CUDNN_BROKEN          cudnnCreate fails, as with a driver that is too old
 #include "test/FakeCuda/cudnn_attention.h"
+#include "test/FakeCuda/driver_functions.h"
 #include "test/FakeCuda/lost_time.h"
-#include "test/FakeCuda/stream.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <dlfcn.h>
 #include <set>
 #include <string>
 #include <unistd.h>
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
+using fake::OneAtATime;
 using namespace fake::dnn;
 
 namespace {
@@ -47,12 +48,8 @@ void watchLeaks() {
   (void)registered;
 }
 
-template <typename Function> Function findInDriver(const char *name) {
-  return reinterpret_cast<Function>(dlsym(dlopen("libcuda.so.1", RTLD_NOW), name));
-}
-
 bool isDevice(const void *address, size_t bytes) {
-  static auto function = findInDriver<decltype(&mpc_fake_is_device)>("mpc_fake_is_device");
+  static auto function = fake::findInDriver<decltype(&mpc_fake_is_device)>("mpc_fake_is_device");
   return function(address, bytes) != 0;
 }
 
@@ -78,9 +75,13 @@ void run(void *data) {
   if (engine.index >= 90)
     end(99, "engine " + std::to_string(engine.index) +
                 " runs, whose notes promise other numbers than mpc does");
-  // Whoever keeps something in the workspace loses it.
-  if (engine.workspaceBytes)
-    std::memset(r.workspace, 0xFF, static_cast<size_t>(engine.workspaceBytes));
+  // Whoever keeps something in the workspace loses it, of a large one at both ends.
+  const auto room = static_cast<size_t>(engine.workspaceBytes),
+             part = std::min<size_t>(room, 1 << 16);
+  if (room) {
+    std::memset(r.workspace, 0xFF, part);
+    std::memset(static_cast<uint8_t *>(r.workspace) + (room - part), 0xFF, part);
+  }
   compute(*r.plan->subject, engine, r.addresses);
 }
 
@@ -137,6 +138,7 @@ EXPORT const char *cudnnGetErrorString(int status) {
                                         : "CUDNN_STATUS_INTERNAL_ERROR";
 }
 EXPORT int cudnnCreate(Context **context) {
+  const OneAtATime lock;
   if (std::getenv("MPC_FAKE_CUDNN_BROKEN"))
     return notInitialized;
   watchLeaks();
@@ -145,12 +147,14 @@ EXPORT int cudnnCreate(Context **context) {
   return success;
 }
 EXPORT int cudnnDestroy(Context *context) {
+  const OneAtATime lock;
   if (!contexts.erase(context))
     return badParameter;
   delete context;
   return success;
 }
 EXPORT int cudnnSetStream(Context *context, void *stream) {
+  const OneAtATime lock;
   if (!contexts.count(context))
     return badParameter;
   context->stream = stream;
@@ -158,6 +162,7 @@ EXPORT int cudnnSetStream(Context *context, void *stream) {
 }
 
 EXPORT int cudnnBackendCreateDescriptor(int kind, void **descriptor) {
+  const OneAtATime lock;
   if (!isKind(kind))
     return notSupported;
   watchLeaks();
@@ -167,6 +172,7 @@ EXPORT int cudnnBackendCreateDescriptor(int kind, void **descriptor) {
   return success;
 }
 EXPORT int cudnnBackendDestroyDescriptor(void *descriptor) {
+  const OneAtATime lock;
   auto *handle = static_cast<Handle *>(descriptor);
   if (!descriptors.erase(handle))
     return badParameter;
@@ -176,15 +182,18 @@ EXPORT int cudnnBackendDestroyDescriptor(void *descriptor) {
 }
 EXPORT int cudnnBackendSetAttribute(void *descriptor, int name, int type, int64_t count,
                                     const void *values) {
+  const OneAtATime lock;
   Description *d = descriptionOf(descriptor);
   return d ? setValue(*d, name, type, count, values) : nullPointer;
 }
 EXPORT int cudnnBackendGetAttribute(void *descriptor, int name, int type, int64_t room,
                                     int64_t *count, void *values) {
+  const OneAtATime lock;
   Description *d = descriptionOf(descriptor);
   return d ? getValue(*d, name, type, room, count, values) : nullPointer;
 }
 EXPORT int cudnnBackendFinalize(void *descriptor) {
+  const OneAtATime lock;
   Description *d = descriptionOf(descriptor);
   if (!d)
     return nullPointer;
@@ -195,6 +204,7 @@ EXPORT int cudnnBackendFinalize(void *descriptor) {
   return finalize(*d);
 }
 EXPORT int cudnnBackendExecute(Context *context, void *plan, void *variantPack) {
+  const OneAtATime lock;
   Description *chosen = descriptionOf(plan), *pack = descriptionOf(variantPack);
   if (!contexts.count(context) || !chosen || !pack || chosen->kind != fake::dnn::plan ||
       pack->kind != fake::dnn::variantPack)
@@ -216,7 +226,7 @@ EXPORT int cudnnBackendExecute(Context *context, void *plan, void *variantPack) 
     return status;
   const std::string name =
       nameOf(*chosen->subject) + " engine " + std::to_string(chosen->choice.index);
-  static auto enqueue = findInDriver<decltype(&mpc_fake_enqueue)>("mpc_fake_enqueue");
+  static auto enqueue = fake::findInDriver<decltype(&mpc_fake_enqueue)>("mpc_fake_enqueue");
   enqueue(context->stream, name.c_str(), run, made.release(),
           [](void *data) { delete static_cast<Run *>(data); });
   return success;

@@ -29,6 +29,7 @@ constexpr char shim[] = R"cpp(
 #define __global__
 #define __noinline__
 #define __launch_bounds__(threads)
+#define __shared__ static
 #define index mpc_index
 namespace {
 struct Dimensions {
@@ -56,6 +57,12 @@ void exchange(void *value, size_t bytes, int bit) {
   swapcontext(&mine.context, &scheduler);
   std::memcpy(value, lanes[lane_number ^ bit].given[slot], bytes);
 }
+template <class T> T atomicAdd(T *place, T number) {
+  const T before = *place;
+  *place += number;
+  return before;
+}
+int __clz(int x) { return x ? __builtin_clz((unsigned)x) : 32; }
 void __syncwarp() { swapcontext(&lanes[lane_number].context, &scheduler); }
 } // namespace
 using std::fabs;

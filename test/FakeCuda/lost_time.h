@@ -12,12 +12,12 @@
 
 namespace fake {
 
-// 30 ms where the environment variable holds this number among others, with commas between them.
+// 80 ms where the environment variable holds this number among others, with commas between them.
 inline void loseTime(const char *variable, int64_t number) {
   const char *slow = std::getenv(variable);
   if (slow &&
       ("," + std::string(slow) + ",").find("," + std::to_string(number) + ",") != std::string::npos)
-    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    std::this_thread::sleep_for(std::chrono::milliseconds(80));
 }
 
 } // namespace fake

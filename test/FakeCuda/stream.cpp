@@ -15,6 +15,11 @@ std::set<Stream *> streams;
 Stream ofNobody;
 } // namespace
 
+std::recursive_mutex &OneAtATime::mutex() {
+  static std::recursive_mutex one;
+  return one;
+}
+
 Stream &defaultStream() { return ofNobody; }
 
 void log(const std::string &line) {
@@ -57,7 +62,7 @@ void drainAll() {
 
 bool anyRecording() {
   for (Stream *stream : streams)
-    if (stream->recording)
+    if (stream->recording && stream->recorder == std::this_thread::get_id())
       return true;
   return false;
 }
@@ -80,9 +85,14 @@ size_t liveStreams() { return streams.size(); }
 
 } // namespace fake
 
+extern "C" __attribute__((visibility("default"))) std::recursive_mutex *mpc_fake_mutex() {
+  return &fake::OneAtATime::mutex();
+}
+
 extern "C" __attribute__((visibility("default"))) void
 mpc_fake_enqueue(void *stream, const char *name, void (*run)(void *), void *data,
                  void (*release)(void *)) {
+  const fake::OneAtATime lock;
   std::shared_ptr<void> owned(data, release);
   fake::enqueue(*static_cast<fake::Stream *>(stream), {name, [run, owned] { run(owned.get()); }});
 }
@@ -93,5 +103,6 @@ extern "C" __attribute__((visibility("default"))) void mpc_fake_log(const char *
 
 extern "C" __attribute__((visibility("default"))) int mpc_fake_is_device(const void *address,
                                                                          size_t bytes) {
+  const fake::OneAtATime lock;
   return fake::isDevice(address, bytes);
 }

@@ -7,10 +7,22 @@
 
 #include <cstddef>
 #include <functional>
+#include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace fake {
+
+// Threads come one after the other, each with all that its call does.
+class OneAtATime {
+public:
+  OneAtATime() : lock(mutex()) {}
+  static std::recursive_mutex &mutex();
+
+private:
+  const std::lock_guard<std::recursive_mutex> lock;
+};
 
 struct Work {
   std::string name; // for the log
@@ -24,12 +36,14 @@ struct Graph {
 struct Stream {
   std::vector<Work> pending;
   Graph *recording = nullptr;
+  std::thread::id recorder; // the thread whose calls are recorded
 };
 
 void enqueue(Stream &stream, Work work);
 // Does all that is pending.
 void drain(Stream &stream);
 void drainAll();
+// By the thread that asks.
 bool anyRecording();
 
 // The one that a null handle means, which other streams do not wait for.
@@ -43,7 +57,8 @@ void log(const std::string &line);
 
 } // namespace fake
 
-// The look-alikes of libcublasLt and libcudnn call these in libcuda's.
+// The other look-alikes call these in libcuda's (driver_functions.h).
+extern "C" std::recursive_mutex *mpc_fake_mutex();
 extern "C" void mpc_fake_enqueue(void *stream, const char *name, void (*run)(void *), void *data,
                                  void (*release)(void *));
 extern "C" void mpc_fake_log(const char *line);

@@ -127,18 +127,45 @@ class Convolutions(FolderTest):
         """The heuristics' first engine is taken unless another one is clearly faster, or columns are; all
         give the same numbers."""
         model = self.small("timed", 16, "linear", "--policy=mixed_float16")
-        all_engines, no_columns = {"MPC_FAKE_CUDNN_SLOW": "41,44"}, {"MPC_FAKE_CUBLASLT_SLOW": "4"}
+        all_engines, no_columns = {"MPC_FAKE_CUDNN_SLOW": "41,42,44"}, {"MPC_FAKE_CUBLASLT_SLOW": "4"}
         values = {}
         for name, settings, ran in (
             ("off", {**all_engines, "MPC_CUDA_TRIALS": "off"}, "engine 41"),
             ("small", all_engines, "engine 41"),
-            ("another", {"MPC_FAKE_CUDNN_SLOW": "41", **no_columns, "MPC_CUDA_TRIALS": "all"}, "engine 44"),
+            ("another", {"MPC_FAKE_CUDNN_SLOW": "41,42", **no_columns, "MPC_CUDA_TRIALS": "all"}, "engine 44"),
             ("columns", {**all_engines, "MPC_CUDA_TRIALS": "all"}, "epilogue 4"),
         ):  # fmt: skip
             lines, values[name] = self.predict(model, self.rows(), "timed_" + name, **settings)
             last = [line for line in lines if "convolve forward" in line or "multiply" in line][-1]
             self.assertTrue(last.endswith(" " + ran), (name, lines))
             np.testing.assert_array_equal(values[name], values["off"], name)
+
+    def test_engines_of_float32_have_room(self):
+        """An engine with a large workspace is taken where it is clearly faster and has the room; all give the same numbers."""
+        model, values = self.small("roomy", 16, "linear"), {}
+        slow = {"MPC_CUDA_TRIALS": "all", "MPC_FAKE_CUDNN_SLOW": "28", "MPC_FAKE_CUBLASLT_SLOW": "4"}
+        for name, settings, engine in (
+            ("slow", slow, 70), ("fast", {**slow, "MPC_FAKE_CUDNN_SLOW": "70"}, 28), ("off", {**slow, "MPC_CUDA_TRIALS": "off"}, 28),
+            ("less", {**slow, "MPC_CUDNN_WORKSPACE": "2"}, 28), ("as much", {**slow, "MPC_CUDNN_WORKSPACE": "3"}, 70),
+            ("a word", {**slow, "MPC_CUDNN_WORKSPACE": "1 GiB"}, 70),
+            ("full", {**slow, "MPC_FAKE_CUDA_FREE": "5"}, 28), ("not full", {**slow, "MPC_FAKE_CUDA_FREE": "6"}, 70),
+        ):  # fmt: skip
+            lines, values[name] = self.predict(model, self.rows(), "roomy_" + name.replace(" ", "_"), **settings)
+            last = [line for line in lines if "convolve forward" in line or "multiply" in line][-1]
+            self.assertTrue(last.endswith(f" engine {engine}"), (name, lines))
+            np.testing.assert_array_equal(values[name], values["slow"], name)
+
+    def test_engines_of_both_heuristics_are_timed(self):
+        """The second heuristic offers an engine for gradients that the first one does not."""
+        slow = {"MPC_FAKE_CUDNN_SLOW": "28", "MPC_FAKE_CUBLASLT_SLOW": "1,4,6"}
+        lines, saved = self.train(MPC_CUDA_TRIALS="all", **slow)
+        gradients = [line for line in lines if line.startswith("record ") and "filter gradient" in line]
+        self.assertTrue(gradients)
+        for line in gradients:
+            self.assertTrue(line.endswith(" engine 74"), gradients)
+        lines, plain = self.train(**slow)
+        self.assertFalse([line for line in lines if line.endswith(" engine 74")])
+        self.assertEqual(saved, plain)
 
     def small(self, name, filters, activation, *options):
         layers = [

@@ -38,7 +38,8 @@ class Suite:
     def __init__(self, build, runtime, work):
         self.build, self.work = build, work
         self.bin = os.path.join(build, "bin")
-        tools = glob.glob(os.path.join(self.bin, "*"))
+        # Benchmarks are built by hand, and ship with nothing.
+        tools = [path for path in glob.glob(os.path.join(self.bin, "*")) if not os.path.basename(path).startswith("mpc-benchmark-")]
         libraries = glob.glob(os.path.join(build, "lib", "*.so*"))
         self.model = os.path.join(work, "net.mpc")
         subprocess.run([os.path.join(self.bin, "mpcc"), "-q", "--name=net", "-o", self.model,

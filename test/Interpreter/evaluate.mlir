@@ -31,6 +31,24 @@ func.func @dropout() -> (tensor<1xf32>, tensor<1xf32>) {
   return %y, %z : tensor<1xf32>, tensor<1xf32>
 }
 
+// [-128, 3] with 5 outside: 5 * 2 - 128 * -3, -128 * 2 + 3 * -3 and 3 * 2 + 5 * -3.
+// CHECK-LABEL: func.func @convolution_of_integers
+func.func @convolution_of_integers() -> tensor<1x3x1xi32> {
+  // CHECK: mpc.constant dense<{{\[\[}}[394], [-265], [-9]]]> : tensor<1x3x1xi32>
+  %x = mpc.constant dense<[[[-128], [3]]]> : tensor<1x2x1xi8>
+  %w = mpc.constant dense<[[[2]], [[-3]]]> : tensor<2x1x1xi8>
+  %y = mpc.convolution %x, %w strides [1] padding [1] x [1] dilations [1] border 5 : (tensor<1x2x1xi8>, tensor<2x1x1xi8>) -> tensor<1x3x1xi32>
+  return %y : tensor<1x3x1xi32>
+}
+
+// CHECK-LABEL: func.func @padded_integers
+func.func @padded_integers() -> tensor<1x4xi8> {
+  // CHECK: mpc.constant dense<{{\[\[}}0, 5, -6, 0]]> : tensor<1x4xi8>
+  %x = mpc.constant dense<[[5, -6]]> : tensor<1x2xi8>
+  %y = mpc.pad %x {axis = 1 : i64, low = 1 : i64, high = 1 : i64, value = 0.0 : f64} : tensor<1x2xi8> -> tensor<1x4xi8>
+  return %y : tensor<1x4xi8>
+}
+
 // CHECK-LABEL: func.func @nan_propagates
 func.func @nan_propagates() -> tensor<f32> {
   // CHECK: mpc.constant dense<0x7FC00000> : tensor<f32>

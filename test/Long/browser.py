@@ -68,15 +68,16 @@ class Browser:
         assert not said, said
         return json.loads(found[1].replace("&quot;", '"').replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"))
 
-    def check(self, page, layers, steps=0):
+    def check(self, page, layers, steps=0, drawn=True, rows=None):
         for width in (360, 1280):
             found = self.look(page, width)
             assert found["heading"] == 1 and found["title"], found
             assert found["scripts"] == 0 and not found["loaded"], found
             assert found["width"] <= width and found["wide"] == 0 and found["small"] == 0, found
-            assert found["rows"] > layers and found["layers"] >= layers, found
-            if layers:
+            assert found["rows"] >= (rows or layers + 1) and found["layers"] >= layers, found
+            if layers and drawn:
                 assert found["drawings"] == found["layers"] and found["bars"] > 20, found
+            if layers:
                 # Without colours a layer's state is a sign and a number.
                 assert len(found["marks"]) == found["layers"], found
                 assert all(mark[0] in "✓!✗" for mark in found["marks"]), found["marks"]
@@ -111,6 +112,22 @@ class Browser:
         self.tools.call("mpcc", self.tools.path("conv.json"), "--policy=auto:memory,mixed_bfloat16", "--initialize", "--mode=infer", "-o",
                         self.tools.path("auto.mpc"), "--name=m", "--march=native", "--metric=output:0.05", "--calibrate", self.data)  # fmt: skip
         return self.check("auto.mpc/m.search.html", layers=0)
+
+    def test_ranges(self):
+        self.tools.call("mpcc", self.tools.path("conv.json"), "--policy=mixed_float16", "--initialize", "--mode=infer", "--name=m",
+                        "--compile-to=casts", "-o", self.tools.path("ir"))  # fmt: skip
+        weights = self.tools.path("trained.safetensors")
+        self.tools.call("mpc-run", "train", self.libraries["mixed_float16"], "--data", self.data, "--steps", 4, "--batch-size", 16, "--save", weights)
+        self.tools.call("mpc-opt", self.tools.path("ir/m.mlir"), "-o", os.devnull,
+                        f"--mpc-analyze-ranges=inputs=x:0:1 weights={weights} html={self.tools.path('ranges.html')}")  # fmt: skip
+        return self.check("ranges.html", layers=3)
+
+    def test_lint(self):
+        self.tools.call("mpcc", self.tools.path("conv.json"), "--policy=float16", "--initialize", "--mode=train", "--name=m", "--optimizer=sgd",
+                        "--loss=sparse_categorical_crossentropy", "--output-guard=off", "--lint", f"--html={self.tools.path('lint.html')}",
+                        "--compile-to=casts", "-o", self.tools.path("lint"))  # fmt: skip
+        # A row for each hazard: one of a layer, two of another.
+        return self.check("lint.html", layers=3, drawn=False, rows=3)
 
     def test_broken_page(self):
         """What the checks look for is seen where it is wrong."""

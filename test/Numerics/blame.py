@@ -16,7 +16,7 @@ import further_faults  # noqa: E402
 import models  # noqa: E402
 import named_tests  # noqa: E402
 from tensor_files import read_safetensors, write_safetensors  # noqa: E402
-from tools import Tools  # noqa: E402
+from tools import Tools, add_arguments  # noqa: E402
 
 SEED = 45
 
@@ -126,19 +126,20 @@ class Blame:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--bin", required=True)
-    parser.add_argument("--work", required=True)
+    add_arguments(parser)
     parser.add_argument("--only", help="a part of the names of tests")
+    parser.add_argument("--every", type=int, help="each so many of all models")
     parser.add_argument("--all", action="store_true", help="all models, not a selection")
     arguments = parser.parse_args()
-    blame = Blame(Tools(arguments.bin, arguments.work))
+    blame = Blame(Tools(arguments.bin, arguments.work, arguments.device))
     faulty, sound = faults.make_all(SEED)
     if not (arguments.all or arguments.only):
-        faulty, sound = faulty[::5], sound[::5]
+        every = arguments.every or 5
+        faulty, sound = faulty[::every], sound[::every]
     tests = {fault.name: (lambda fault=fault: blame.judge(fault, blame.blame(fault))) for fault in faulty + sound}
     further = further_faults.make_all(SEED)
     if not (arguments.all or arguments.only):
-        further = further[::9]
+        further = further[:: arguments.every or 9]
     tests.update({f"further_{fault.name}": (lambda fault=fault: blame.judge(fault, blame.blame_further(fault))) for fault in further})
     if arguments.only:
         tests = {name: test for name, test in tests.items() if arguments.only in name}

@@ -13,7 +13,7 @@ import numpy  # noqa: E402
 
 import models  # noqa: E402
 import named_tests  # noqa: E402
-from tools import Tools  # noqa: E402
+from tools import Tools, add_arguments  # noqa: E402
 
 
 class Compare:
@@ -99,10 +99,9 @@ class Compare:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--bin", required=True)
-    parser.add_argument("--work", required=True)
+    add_arguments(parser)
     arguments = parser.parse_args()
-    return named_tests.run(named_tests.methods(Compare(Tools(arguments.bin, arguments.work))))
+    return named_tests.run(named_tests.methods(Compare(Tools(arguments.bin, arguments.work, arguments.device))))
 
 
 if __name__ == "__main__":

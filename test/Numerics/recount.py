@@ -15,14 +15,20 @@ import numpy  # noqa: E402
 
 import models  # noqa: E402
 import named_tests  # noqa: E402
-from tools import Tools  # noqa: E402
+from tools import Tools, add_arguments  # noqa: E402
 
-SMALLEST_NORMAL = {"float16": 2.0**-14, "bfloat16": 2.0**-126, "float32": 2.0**-126}
+SMALLEST_NORMAL = {"float16": 2.0**-14, "bfloat16": 2.0**-126, "float32": 2.0**-126, "float8_e4m3fn": 2.0**-6, "float8_e5m2": 2.0**-14}
 LARGEST = {
     "float16": 65504.0,
     "bfloat16": float(numpy.float32(3.3895314e38)),
     "float32": float(numpy.finfo("float32").max),
+    "float8_e4m3fn": 448.0,
+    "float8_e5m2": 57344.0,
 }
+
+
+COUNTS = ("count", "zero", "subnormal", "inf", "nan", "saturated", "exponents")
+MAGNITUDES = ("min_abs", "max_abs", "mean", "rms")
 
 
 def recount(elements, dtype):
@@ -46,6 +52,19 @@ def recount(elements, dtype):
     }
 
 
+def to_bfloat16(x):
+    """The nearest numbers of bfloat16, of two the even one."""
+    bits = x.astype("float32").view("uint32").astype("uint64")
+    return ((bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000).astype("uint32").view("float32")
+
+
+def to_e4m3(x):
+    """The nearest numbers of float8_e4m3fn, of two the even one; x is in its range."""
+    _, exponents = numpy.frexp(numpy.abs(x).astype("float64"))
+    step = 2.0 ** (numpy.maximum(exponents - 1, -6) - 3)
+    return (numpy.rint(x.astype("float64") / step) * step).astype("float32")
+
+
 def compare(value, expected):
     where = f"slot {value['slot']}, {value['op']} of {value['layer']}"
     for key, count in expected.items():
@@ -62,25 +81,24 @@ class Statistics:
     def __init__(self, tools):
         self.tools = tools
 
-    def prepare(self, name, policy, *options):
+    def prepare(self, name, policy, *options, change=None):
         model, data = self.tools.path(name + ".json"), self.tools.path(name + ".npz")
         models.write(model, models.family(name))
         x, y = models.data_of(name, 48, seed=1)
-        numpy.savez(data, x=x, y0=y)
+        numpy.savez(data, x=change(x) if change else x, y0=y)
         library = self.tools.compile(model, f"{name}_{policy}", f"--policy={policy}", *options)
         return library, data
 
-    def recounted(self, name, policy, change=None):
-        library, data = self.prepare(name, policy, "--optimizer=adam")
-        if change:
-            with numpy.load(data) as arrays:
-                numpy.savez(data, x=change(arrays["x"]), y0=arrays["y0"])
+    def recounted(self, name, policy, change=None, values=None):
+        library, data = self.prepare(name, policy, "--optimizer=adam", change=change)
         dump = self.tools.path(f"{name}_{policy}.dump.npz")
         report = self.tools.numerics(library, data, "--batch-size", 48, "--dump", dump)
         with numpy.load(dump) as elements:
             assert len(report["values"]) == len(elements.files) > 20, len(elements.files)
             for value in report["values"]:
                 compare(value, recount(elements[f"slot{value['slot']}"], value["dtype"]))
+                if values is not None:
+                    values[value["slot"]] = value
         narrow = [v for v in report["values"] if v["dtype"] != "float32"]
         assert (policy == "float32") != bool(narrow)
         return f"{len(report['values'])} values"
@@ -91,18 +109,34 @@ class Statistics:
     def test_dense_bfloat16(self):
         return self.recounted("dense", "mixed_bfloat16")
 
+    def test_dense_float8(self):
+        """Numbers of float8 as they are multiplied: some are clipped, before the scale knows how large they are."""
+        values = {}
+
+        def change(x):
+            return x * 1000
+
+        self.recounted("dense", "float8_from_mixed_bfloat16", change, values)
+        rounded = [v for v in values.values() if v["op"] == "round_float8"]
+        assert {v["dtype"] for v in rounded} == {"float8_e4m3fn", "float8_e5m2"}, rounded
+        assert {v["direction"] for v in rounded} == {"forward", "backward"}, rounded
+        assert any(v["saturated"] > 100 for v in rounded), rounded
+        assert all(v["underflow"] is not None for v in rounded), rounded
+        return f"{len(rounded)} values of float8"
+
     def test_conv_float32(self):
         return self.recounted("conv", "float32")
 
     def test_lstm_float16(self):
         return self.recounted("lstm", "mixed_float16")
 
-    def test_not_finite(self):
-        def change(x):
-            x[3, 2], x[7, 1], x[8, 0], x[9] = numpy.inf, numpy.nan, 65504, 1e-6
-            return x
+    @staticmethod
+    def with_extremes(x):
+        x[3, 2], x[7, 1], x[8, 0], x[9], x[10, 1] = numpy.inf, numpy.nan, 65504, 1e-6, 1e-40
+        return x
 
-        return self.recounted("layer_norm", "mixed_float16", change)
+    def test_not_finite(self):
+        return self.recounted("layer_norm", "mixed_float16", self.with_extremes)
 
     def test_underflow_of_casts(self):
         """A narrowing cast counts what it made 0, exactly."""
@@ -141,17 +175,26 @@ class Statistics:
                         assert plain[array].tobytes() == looked[array].tobytes(), (other, array)
         return f"{len(values)} values with errors"
 
-    def watched(self, name, policy, optimizer):
+    def watched(self, name, policy, optimizer, change=None):
         """Statistics of watched steps against a recount; weights, gradients and inputs against what they are."""
-        library, data = self.prepare(name, policy, f"--optimizer={optimizer}")
+        library, data = self.prepare(name, policy, f"--optimizer={optimizer}", change=change)
         reports, trained = self.tools.path(f"watched_{name}"), self.tools.path(f"watched_{name}.npz")
         self.tools.train(library, data, "--steps", 3, "--batch-size", 16, "--trace", trained, "--numerics", reports,
                          "--numerics-every", 1, "--numerics-dump")  # fmt: skip
+        # Without the elements a GPU counts by itself.
+        alone = self.tools.path(f"alone_{name}")
+        self.tools.train(library, data, "--steps", 3, "--batch-size", 16, "--numerics", alone, "--numerics-every", 1)
         steps = []
         for step in range(3):
             path = os.path.join(reports, f"step-{step:012}")
             with open(path + ".json") as handle:
                 values = json.load(handle)["values"]
+            with open(os.path.join(alone, f"step-{step:012}.json")) as handle:
+                counted = json.load(handle)["values"]
+            assert len(counted) == len(values)
+            for one, other in zip(counted, values):
+                compare(one, {key: other[key] for key in (*COUNTS, *MAGNITUDES)})
+                assert {key: one[key] for key in one if key not in MAGNITUDES} == {key: other[key] for key in other if key not in MAGNITUDES}
             with numpy.load(path + ".npz") as arrays:
                 elements = {value["slot"]: arrays[f"slot{value['slot']}"] for value in values}
             for value in values:
@@ -215,6 +258,68 @@ class Statistics:
     def test_watched_layer_norm(self):
         return self.watched("layer_norm", "float32", "adam")
 
+    def test_watched_float8(self):
+        """Numbers of float8 in the step itself: of a layer's inputs against their rounding in NumPy, with the scale
+        that the step before has left."""
+        self.watched("dense", "float8_from_mixed_bfloat16", "adam")
+
+        def change(x):
+            x *= 1000
+            x[:, :3] *= 1e-9
+            return x
+
+        library, data = self.prepare("dense", "float8_from_mixed_bfloat16", "--optimizer=adam", change=change)
+        with numpy.load(data) as arrays:
+            x = arrays["x"]
+        reports = self.tools.path("watched_float8")
+        self.tools.train(library, data, "--steps", 3, "--batch-size", 16, "--numerics", reports, "--numerics-every", 1,
+                         "--numerics-dump")  # fmt: skip
+        scale, saturated, lost = numpy.float32(1), [], []
+        for step in range(3):
+            path = os.path.join(reports, f"step-{step:012}")
+            with open(path + ".json") as handle:
+                values = json.load(handle)["values"]
+            rounded = [v for v in values if v["op"] == "round_float8"]
+            of = {(layer, direction): [v for v in rounded if (v["layer"], v["direction"]) == (layer, direction)]
+                  for layer in ("probe", "head") for direction in ("forward", "backward")}  # fmt: skip
+            assert all(v["dtype"] == "float8_e4m3fn" for layer in ("probe", "head") for v in of[layer, "forward"])
+            assert all(v["dtype"] == "float8_e5m2" for layer in ("probe", "head") for v in of[layer, "backward"])
+            # Inputs, weights, and the gradient of what the layer gives.
+            counts = {key: sorted(v["count"] for v in found) for key, found in of.items()}
+            assert counts == {("probe", "forward"): [192, 192], ("probe", "backward"): [256], ("head", "forward"): [64, 256],
+                              ("head", "backward"): [64]}, counts  # fmt: skip
+            rows = x[16 * step : 16 * step + 16].ravel()
+            scaled = to_bfloat16(to_bfloat16(rows) / to_bfloat16(scale.reshape(1)))
+            numbers = to_e4m3(numpy.clip(scaled, -448, 448))
+            with numpy.load(path + ".npz") as arrays:
+                inputs = [v for v in of["probe", "forward"] if (arrays[f"slot{v['slot']}"] == numbers).all()]
+                (found,) = [v for v in values if (v["layer"], v["op"]) == ("probe", "updated:inputs_scale")]
+                scale = arrays[f"slot{found['slot']}"]
+            assert len(inputs) == 1, f"step {step}: no value is the rounding of the inputs"
+            compare(inputs[0], recount(numbers, "float8_e4m3fn"))
+            saturated.append(inputs[0]["saturated"])
+            lost.append(int(((rows != 0) & (numbers == 0)).sum()))
+            assert inputs[0]["underflow"] == lost[-1], (inputs[0]["underflow"], lost)
+        assert saturated[0] > 50 > saturated[2] and min(lost) > 40, (saturated, lost)
+        return f"{len(rounded)} values of float8, saturated {saturated}, lost {lost}"
+
+    def test_same_float8(self):
+        return self.same_training("dense", "float8_from_mixed_bfloat16", "adam")
+
+    def test_one_batch(self):
+        """Steps that take the same rows again, of which some are watched."""
+        library, data = self.prepare("dense", "mixed_bfloat16", "--optimizer=sgd")
+        traces = []
+        for options in [], ["--numerics", self.tools.path("reports_one_batch"), "--numerics-every", 2]:
+            traces.append(self.tools.path(f"one_batch_{len(options)}.npz"))
+            self.tools.train(library, data, "--steps", 5, "--batch-size", 48, "--trace", traces[-1], *options)
+        with numpy.load(traces[0]) as plain, numpy.load(traces[1]) as looked:
+            for array in plain.files:
+                assert plain[array].tobytes() == looked[array].tobytes(), array
+
+    def test_watched_not_finite(self):
+        return self.watched("dense", "mixed_float16", "adam", self.with_extremes)
+
     def test_page(self):
         """A page of a training shows its layers over the steps; TensorBoard's log lies beside the others."""
         library, data = self.prepare("conv", "mixed_float16", "--optimizer=adam")
@@ -251,13 +356,12 @@ class Statistics:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--bin", required=True)
-    parser.add_argument("--work", required=True)
-    parser.add_argument("--only", help="the name of one test")
+    add_arguments(parser)
+    parser.add_argument("--only", nargs="+", help="names of tests")
     arguments = parser.parse_args()
-    tests = named_tests.methods(Statistics(Tools(arguments.bin, arguments.work)))
+    tests = named_tests.methods(Statistics(Tools(arguments.bin, arguments.work, arguments.device)))
     if arguments.only:
-        tests = {arguments.only: tests[arguments.only]}
+        tests = {name: tests[name] for name in arguments.only}
     return named_tests.run(tests)
 
 

@@ -6,15 +6,28 @@ import os
 import subprocess
 
 
+def add_arguments(parser):
+    parser.add_argument("--bin", required=True)
+    parser.add_argument("--work", required=True)
+    parser.add_argument("--device", default="cpu", help="cuda:0: models for a GPU, on it")
+
+
 class Tools:
-    def __init__(self, folder, work):
-        self.folder, self.work = folder, work
+    def __init__(self, folder, work, device="cpu"):
+        self.folder, self.work, self.device = folder, work, device
         os.makedirs(work, exist_ok=True)
 
     def path(self, *names):
         return os.path.join(self.work, *names)
 
+    @property
+    def target(self):
+        """For a GPU, the software device's: it compiles the kernels' text itself."""
+        return ["--march=native"] if self.device == "cpu" else ["--target=cuda:source", "--march=x86-64-v2"]
+
     def call(self, name, *words):
+        if name == "mpc-run" and self.device != "cpu":
+            words = (*words, "--device", self.device)
         command = [os.path.join(self.folder, name), *map(str, words)]
         environment = {**os.environ, "OMP_NUM_THREADS": "2"}
         done = subprocess.run(command, capture_output=True, text=True, timeout=600, env=environment)
@@ -27,7 +40,7 @@ class Tools:
         out = self.path(name + ".mpc")
         numerics = [] if "--numerics=false" in options else ["--numerics"]
         self.call(
-            "mpcc", model, "-o", out, "--name=m", "--march=native", *numerics, "--custom-loop=off",
+            "mpcc", model, "-o", out, "--name=m", *self.target, *numerics, "--custom-loop=off",
             "--loss=sparse_categorical_crossentropy", *options,
         )  # fmt: skip
         return out

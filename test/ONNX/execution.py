@@ -24,14 +24,14 @@ def _check(runtime, status, what):
         raise Unfit(f"{what}: {runtime.mpc_rt_last_error().decode()}")
 
 
-def _buffers(described, arrays):
+def _buffers(described, arrays, batch):
     """Inputs as the library has them."""
     buffers = []
     for each in described:
         array = arrays.get(each["name"])
         if not isinstance(array, np.ndarray):
             raise Unfit(f"the input {each['name']} is no tensor, and mpcc compiled it")
-        if carrier(array.dtype) != each["dtype"] or [1 if extent is None else extent for extent in each["shape"]] != list(array.shape):
+        if carrier(array.dtype) != each["dtype"] or [batch if extent is None else extent for extent in each["shape"]] != list(array.shape):
             raise Unfit(f"the input {each['name']} is {carrier(array.dtype)} {list(array.shape)}; the library takes {each['dtype']} {each['shape']}")
         buffers.append(np.ascontiguousarray(array.astype(_dtype(each["dtype"]))).reshape(array.shape))
     return buffers
@@ -41,12 +41,12 @@ def _pointers(arrays):
     return (ctypes.c_void_p * max(1, len(arrays)))(*(array.ctypes.data for array in arrays))
 
 
-def run(binaries, compiled, arrays):
-    """The outputs of the entry predict."""
+def run(binaries, compiled, arrays, batch):
+    """The outputs of the entry predict, of so many samples."""
     with open(os.path.join(compiled, "m.json"), encoding="utf-8") as file:
         manifest = json.load(file)
-    inputs = _buffers(manifest["inputs"], arrays)
-    outputs = [np.zeros([1 if extent is None else extent for extent in each["shape"]], _dtype(each["dtype"])) for each in manifest["outputs"]]
+    inputs = _buffers(manifest["inputs"], arrays, batch)
+    outputs = [np.zeros([batch if extent is None else extent for extent in each["shape"]], _dtype(each["dtype"])) for each in manifest["outputs"]]
     runtime = ctypes.CDLL(os.path.join(os.path.dirname(binaries), "lib", "libmpcrt.so.1"))
     runtime.mpc_rt_last_error.restype = ctypes.c_char_p
     model, context, entry = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_uint32()
@@ -55,7 +55,7 @@ def run(binaries, compiled, arrays):
     if os.path.exists(os.path.join(compiled, "m.safetensors")):
         _check(runtime, runtime.mpc_rt_context_load_initial(context, ctypes.byref(ctypes.c_int32())), "weights")
     _check(runtime, runtime.mpc_rt_find_entry(model, b"predict", ctypes.byref(entry)), "entry")
-    status = runtime.mpc_rt_context_run(context, entry, _pointers(inputs), _pointers(outputs), ctypes.c_int64(1))
+    status = runtime.mpc_rt_context_run(context, entry, _pointers(inputs), _pointers(outputs), ctypes.c_int64(batch))
     _check(runtime, status, "predict")
     return outputs
 
@@ -67,10 +67,10 @@ def _answer(pipe, *arguments):
         pipe.send(str(unfit))
 
 
-def run_apart(binaries, compiled, arrays, seconds):
+def run_apart(binaries, compiled, arrays, seconds, batch=1):
     """The same in a child. Raises Unfit where it ends without an answer."""
     here, there = multiprocessing.Pipe(duplex=False)
-    child = multiprocessing.get_context("fork").Process(target=_answer, args=(there, binaries, compiled, arrays))
+    child = multiprocessing.get_context("fork").Process(target=_answer, args=(there, binaries, compiled, arrays, batch))
     child.start()
     there.close()
     try:

@@ -116,6 +116,7 @@ CASES = {
        static(make, kind, channels, activations, Type.QInt8)
        for make in (perceptron, products, convolutions) for kind in (Kind.QDQ, Kind.QOperator)
        for channels, activations in ((False, Type.QUInt8), (True, Type.QUInt8), (True, Type.QInt8))},
+    "convolutions_dynamic": dynamic(convolutions, Type.QUInt8, False),
     "perceptron_dynamic": dynamic(perceptron, Type.QInt8, False),
     "products_dynamic_channels": dynamic(products, Type.QInt8, True),
     "products_dynamic_unsigned": dynamic(products, Type.QUInt8, False),

@@ -116,20 +116,47 @@ MergedGraphs mpc::test::inFloat32(const MergedGraphs &merged) {
 // ---- Interpreted and compiled
 // -----------------------------------------------------------------------
 
-Results mpc::test::interpretGradients(const MergedGraphs &merged) {
-  OwningOpRef<ModuleOp> module = merged.module.get().clone();
-  PassManager passes(module->getContext());
-  for (int phase = int(Phase::Policy); phase <= int(Phase::Scaling); ++phase)
-    addPhase(passes, Phase(phase), PipelineOptions());
-  if (failed(passes.run(*module)))
+/// Nobody runs the other entries, and to compile them would take as long again. A model has
+/// @predict: it keeps its first output.
+static void keepGradients(ModuleOp module) {
+  for (auto entry : llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
+    if (entry.getName() != "gradients" && entry.getName() != "predict")
+      entry.erase();
+    else if (entry.getName() == "predict") {
+      llvm::BitVector others(entry.getNumResults(), true);
+      others.reset(0);
+      entry.getBody().front().getTerminator()->eraseOperands(others);
+      (void)entry.eraseResults(others);
+    }
+  }
+}
+
+MergedGraphs mpc::test::makeGradients(const MergedGraphs &merged) {
+  MergedGraphs differentiated{merged.module.get().clone(), merged.arguments};
+  ModuleOp module = *differentiated.module;
+  auto run = [&](Phase first, Phase last) {
+    PassManager passes(module->getContext());
+    for (int phase = int(first); phase <= int(last); ++phase)
+      addPhase(passes, Phase(phase), PipelineOptions());
+    return succeeded(passes.run(module));
+  };
+  if (!run(Phase::Policy, Phase::Autodiff))
     return {};
-  auto function = module->lookupSymbol<func::FuncOp>("gradients");
+  keepGradients(module);
+  if (!run(Phase::Scaling, Phase::Scaling))
+    return {};
+  return differentiated;
+}
+
+Results mpc::test::interpretGradients(const MergedGraphs &differentiated) {
+  ModuleOp module = *differentiated.module;
+  auto function = module.lookupSymbol<func::FuncOp>("gradients");
   SmallVector<ReferenceTensor> arguments, values;
   for (unsigned i = 0; i < function.getNumArguments(); ++i) {
     auto symbol = function.getArgAttrOfType<FlatSymbolRefAttr>(i, MpcDialect::kVariableAttr);
     auto input = function.getArgAttrOfType<StringAttr>(i, MpcDialect::kInputAttr);
     arguments.push_back(
-        merged.arguments.at(symbol ? symbol.getValue().str() : input.getValue().str()));
+        differentiated.arguments.at(symbol ? symbol.getValue().str() : input.getValue().str()));
   }
   if (failed(interpret(function, arguments, values)))
     return {};
@@ -173,20 +200,21 @@ struct Library {
 };
 } // namespace
 
-Results mpc::test::runCompiled(const MergedGraphs &merged, const std::string &folder,
+Results mpc::test::runCompiled(const MergedGraphs &differentiated, const std::string &folder,
                                const std::string &march, std::string &error) {
   const std::string source = folder + "/graphs.mlir";
   (void)llvm::sys::fs::create_directories(folder);
   {
     std::error_code failure;
     llvm::raw_fd_ostream stream(source, failure);
-    stream << print(*merged.module) << "\n";
+    stream << print(*differentiated.module) << "\n";
   }
   CompileOptions options;
   options.model = source;
   options.output = folder + "/graphs.mpc";
   options.name = "graphs";
   options.march = march;
+  options.compileFrom = Phase::Scaling;
   options.compilerVersion = "test";
   options.quiet = true;
   if (compileModel(options) != kExitDone) {
@@ -207,8 +235,8 @@ Results mpc::test::runCompiled(const MergedGraphs &merged, const std::string &fo
   const mpc_rt_executable_t *tables = mpc_rt_model_executable(library.model);
   for (uint32_t i = 0; i < tables->variable_count; ++i) {
     const mpc_rt_tensor_info_t &info = tables->variables[i].tensor;
-    auto argument = merged.arguments.find(info.name);
-    if (argument == merged.arguments.end())
+    auto argument = differentiated.arguments.find(info.name);
+    if (argument == differentiated.arguments.end())
       continue;
     Bytes bytes = toBytes(argument->second);
     if (mpc_rt_context_set_variable(library.context, i, info.dtype, bytes.data(), bytes.size())) {
@@ -222,8 +250,8 @@ Results mpc::test::runCompiled(const MergedGraphs &merged, const std::string &fo
   std::vector<void *> outputPointers;
   Results results;
   for (uint32_t i = 0; i < entry.input_count; ++i)
-    inputs.push_back(toBytes(merged.arguments.at(entry.inputs[i].name)));
-  Builder b(merged.module.get()->getContext());
+    inputs.push_back(toBytes(differentiated.arguments.at(entry.inputs[i].name)));
+  Builder b(differentiated.module.get()->getContext());
   for (uint32_t i = 0; i < entry.output_count; ++i) {
     const mpc_rt_tensor_info_t &info = entry.outputs[i];
     SmallVector<int64_t> shape(info.dims, info.dims + info.rank);

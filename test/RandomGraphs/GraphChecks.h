@@ -30,13 +30,16 @@ MergedGraphs mergeGraphs(mlir::MLIRContext &context, const Graphs &graphs);
 /// The same in float32.
 MergedGraphs inFloat32(const MergedGraphs &merged);
 
+/// @gradients of it as the compiler builds it, to the phase scaling; no module after an error.
+MergedGraphs makeGradients(const MergedGraphs &merged);
+
 /// Results of an entry by their names.
 using Results = std::map<std::string, ReferenceTensor>;
-/// @gradients as the compiler builds it, by the interpreter; empty after an error.
-Results interpretGradients(const MergedGraphs &merged);
+/// @gradients by the interpreter; empty after an error.
+Results interpretGradients(const MergedGraphs &differentiated);
 /// @gradients of the library that mpcc makes of it, in `folder`. `error` says what went wrong.
-Results runCompiled(const MergedGraphs &merged, const std::string &folder, const std::string &march,
-                    std::string &error);
+Results runCompiled(const MergedGraphs &differentiated, const std::string &folder,
+                    const std::string &march, std::string &error);
 
 /// Why a float64 graph may differ by roundings of float32; empty when it may not.
 llvm::StringRef reasonForFloat32(const RandomGraph &graph);

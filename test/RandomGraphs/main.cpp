@@ -32,11 +32,13 @@ static uint64_t seedOf(int number) { return seedOption * 0x100000001b3 + uint64_
 /// The first disagreement of compiled code with the interpreter.
 static std::pair<int, std::string> checkCompiled(MLIRContext &context, const Graphs &graphs,
                                                  Tally &tally) {
-  MergedGraphs wide = mergeGraphs(context, graphs);
-  MergedGraphs narrow = inFloat32(wide);
+  const MergedGraphs merged = mergeGraphs(context, graphs);
+  const MergedGraphs wide = makeGradients(merged), narrow = makeGradients(inFloat32(merged));
+  if (!wide.module || !narrow.module)
+    return {0, "@gradients could not be built"};
   const Results expected = interpretGradients(wide), expectedNarrow = interpretGradients(narrow);
   if (expected.empty() || expectedNarrow.empty())
-    return {0, "@gradients could not be built or interpreted"};
+    return {0, "@gradients could not be interpreted"};
   for (bool isNarrow : {false, true}) {
     std::string error;
     Results actual = runCompiled(isNarrow ? narrow : wide, workOption, marchOption, error);

@@ -6,6 +6,7 @@
 #include "mpc/Analysis/LayerPath.h"
 #include "mpc/Support/Sha256.h"
 #include "mpc/Support/WeightNumbers.h"
+#include "tools/mpc-check-certificate/Sharing.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -64,6 +65,14 @@ std::string nameOf(Real number) {
   return text;
 }
 
+/// The name that callers give an argument which they fill in anew each time.
+StringAttr givenAs(func::FuncOp function, unsigned argument) {
+  for (StringRef kind : {StringRef(MpcDialect::kInputAttr), StringRef(MpcDialect::kTargetAttr)})
+    if (auto name = function.getArgAttrOfType<StringAttr>(argument, kind))
+      return name;
+  return {};
+}
+
 /// Whether the object has these keys and no other.
 bool hasKeys(const llvm::json::Object &object, std::initializer_list<StringRef> keys) {
   return object.size() == keys.size() &&
@@ -103,7 +112,7 @@ bool Checker::readHead(ModuleOp module) {
   };
   if (!hasKeys(certificate, {"certificate", "function", "inputs", "outputs", "training", "weights",
                              "values", "sha256"}) ||
-      certificate.getString("certificate") != StringRef("mpc-ranges-2"))
+      certificate.getString("certificate") != StringRef("mpc-ranges-3"))
     return fail("is no certificate of ranges of this version");
   llvm::json::Object content(certificate);
   content.erase("sha256");
@@ -120,7 +129,7 @@ bool Checker::readHead(ModuleOp module) {
                 ", which the module does not have with a body of one block");
   llvm::StringSet<> names;
   for (unsigned i = 0; i < function.getNumArguments(); ++i)
-    if (auto name = function.getArgAttrOfType<StringAttr>(i, MpcDialect::kInputAttr))
+    if (StringAttr name = givenAs(function, i))
       names.insert(name.getValue());
   for (const auto &[name, range] : *certificate.getObject("inputs")) {
     const llvm::json::Array *ends = range.getAsArray();
@@ -128,7 +137,7 @@ bool Checker::readHead(ModuleOp module) {
         !(*ends)[0].getAsNumber() || !(*ends)[1].getAsNumber() ||
         *(*ends)[0].getAsNumber() > *(*ends)[1].getAsNumber())
       return fail("gives a range to '" + StringRef(name) +
-                  "', which is no input, or is no range of two numbers");
+                  "', which is no input, target or sample weights, or is no range of two numbers");
   }
   return true;
 }
@@ -230,7 +239,9 @@ void Checker::compare(Value value, const Fact &derived) {
     if (claimed != 0 && std::fabs(claimed) < least)
       return false;
     const Real next = neighbour(type, given, up);
-    const Real room = std::max(std::fabs(given) * part, least);
+    // Nor numbers of its own between that and what it computes.
+    const bool isLeast = claimed == 0 || std::fabs(claimed) == least;
+    const Real room = std::max(std::fabs(given) * part, isLeast ? least : Real(0));
     return std::isfinite(next) && (up ? claimed <= next + room : claimed >= next - room);
   };
   if (claim.low > derived.low || claim.high < derived.high || (derived.nan && !claim.nan))
@@ -272,7 +283,7 @@ Fact Checker::argumentOf(BlockArgument argument) {
   auto limit = function.getArgAttrOfType<IntegerAttr>(index, MpcDialect::kIndexLimitAttr);
   if (limit && isa<IntegerType>(type.getElementType()))
     return between(0, Real(limit.getInt() - 1));
-  if (auto name = function.getArgAttrOfType<StringAttr>(index, MpcDialect::kInputAttr))
+  if (StringAttr name = givenAs(function, index))
     if (const llvm::json::Value *range = certificate.getObject("inputs")->get(name.getValue())) {
       usedInputs.insert(name.getValue());
       return between(*(*range->getAsArray())[0].getAsNumber(),
@@ -320,17 +331,20 @@ void Checker::checkUse() {
 /// One run of a loop's body, of which each step has facts of its own.
 SmallVector<Fact> Checker::step(Block &block, ArrayRef<Fact> arguments) {
   Values now;
-  for (auto [argument, fact] : llvm::zip_equal(block.getArguments(), arguments)) {
-    now[argument] = fact;
-    collect(argument, fact);
-  }
+  Sharing sharing;
+  auto settle = [&](Value value, const Fact &fact) {
+    now[value] = fact;
+    collect(value, fact);
+    sharing.settle(value, fact);
+  };
+  for (auto [argument, fact] : llvm::zip_equal(block.getArguments(), arguments))
+    settle(argument, fact);
   for (Operation &op : block.without_terminator()) {
-    SmallVector<Fact> operands =
-        llvm::map_to_vector(op.getOperands(), [&](Value value) { return now.lookup(value); });
-    for (auto [value, fact] : llvm::zip_equal(op.getResults(), deriveOp(op, operands))) {
-      now[value] = fact;
-      collect(value, fact);
-    }
+    auto factOf = [&](Value value) { return now.lookup(value); };
+    SmallVector<Fact> results = deriveOp(op, llvm::map_to_vector(op.getOperands(), factOf));
+    sharing.narrow(op, factOf, results);
+    for (auto [value, fact] : llvm::zip_equal(op.getResults(), results))
+      settle(value, fact);
   }
   return llvm::map_to_vector(block.getTerminator()->getOperands(),
                              [&](Value value) { return now.lookup(value); });
@@ -371,21 +385,24 @@ void Checker::loop(ScanOp op, ArrayRef<Fact> operands, MutableArrayRef<Fact> res
 
 void Checker::compareAll(Block &block) {
   llvm::DenseMap<Value, std::shared_ptr<const ReferenceTensor>> elements;
-  for (BlockArgument argument : block.getArguments()) {
-    const Fact derived = argumentOf(argument);
-    elements[argument] = derived.elements;
-    compare(argument, derived);
-  }
+  Sharing sharing;
+  auto settle = [&](Value value, const Fact &derived) {
+    elements[value] = derived.elements;
+    compare(value, derived);
+    sharing.settle(value, claims[places[value]]);
+  };
+  for (BlockArgument argument : block.getArguments())
+    settle(argument, argumentOf(argument));
   for (Operation &op : block.without_terminator()) {
-    SmallVector<Fact> operands = llvm::map_to_vector(op.getOperands(), [&](Value value) {
+    auto factOf = [&](Value value) {
       Fact fact = claims[places[value]];
       fact.elements = elements.lookup(value);
       return fact;
-    });
-    for (auto [value, fact] : llvm::zip_equal(op.getResults(), deriveOp(op, operands))) {
-      elements[value] = fact.elements;
-      compare(value, fact);
-    }
+    };
+    SmallVector<Fact> results = deriveOp(op, llvm::map_to_vector(op.getOperands(), factOf));
+    sharing.narrow(op, factOf, results);
+    for (auto [value, fact] : llvm::zip_equal(op.getResults(), results))
+      settle(value, fact);
   }
   for (const auto &[value, fact] : nested)
     compare(value, fact);

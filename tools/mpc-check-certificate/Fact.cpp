@@ -115,10 +115,16 @@ Fact check::rounded(Fact fact, Type type) {
   result.high = std::max(result.high, -formatOf(type).largest());
   const Real size = std::max(fact.size(), result.size());
   if (std::isfinite(size))
-    result.error += formatOf(type).unit(size) / 2 * (1 + std::ldexp(Real(1), -10));
+    result.error += roundingOf(type, size);
   else
     result.error = kInfinite;
   return result;
+}
+
+Real check::halfUnit(Type type, Real size) { return formatOf(type).unit(size) / 2; }
+
+Real check::roundingOf(Type type, Real size) {
+  return halfUnit(type, size) * (1 + std::ldexp(Real(1), -10));
 }
 
 Real check::slackOfFunctions(Type type) { return std::ldexp(Real(1), type.isF64() ? -45 : -19); }

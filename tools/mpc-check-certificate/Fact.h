@@ -49,6 +49,12 @@ Fact stored(Fact fact, mlir::Type type);
 /// the rounding of ties decides.
 Fact rounded(Fact fact, mlir::Type type);
 
+/// Half the distance of the type's numbers of this size.
+Real halfUnit(mlir::Type type, Real size);
+/// The most that storing a number of this size changes, also where kernels round to a wider type
+/// first.
+Real roundingOf(mlir::Type type, Real size);
+
 /// Relative: what functions and sums of kernels may be off (docs/decisions/0083-proved-ranges.md).
 Real slackOfFunctions(mlir::Type type);
 Real slackOfSums(mlir::Type type, Real terms);

@@ -174,6 +174,7 @@ bool check::deriveMoves(Operation *op, bool training, ArrayRef<Fact> in, Fact &r
       .Case([&](CastOp each) { result = castAll(each, in[0]); })
       .Case([&](ResampleOp each) { result = resample(each, in[0], type); })
       .Case([&](ConstantOp each) { result = constant(each, type); })
+      .Case([&](GradientSeedOp) { result = between(1, 1); })
       .Case([&](DropoutOp each) {
         result = training ? drop(each, in[0], type) : either(in[0], in[0]);
       })

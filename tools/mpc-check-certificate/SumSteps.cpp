@@ -22,6 +22,8 @@ Real countOf(RankedTensorType type, ArrayRef<int64_t> axes) {
 /// A sum of products as a real number, and the largest sum of its terms' magnitudes.
 struct Total {
   Real low = kInfinite, high = -kInfinite, size = 0, error = 0, terms = 0;
+  bool isOneSided =
+      false; ///< terms are not below 0 where `low` is not, nor above where `high` is not
 };
 
 /// Products of weights with what is known of the other factor, term by term. `sumOf` says which sum
@@ -62,8 +64,12 @@ Total totalOf(const Fact &weights, const Fact &x, Real terms,
 Total totalOfAny(const Fact &a, const Fact &b, Real terms) {
   const std::initializer_list<Real> corners = {a.low * b.low, a.low * b.high, a.high * b.low,
                                                a.high * b.high};
-  return {terms * std::min(corners), terms * std::max(corners), terms * a.size() * b.size(),
-          terms * (a.size() * b.error + (b.size() + b.error) * a.error), terms};
+  return {terms * std::min(corners),
+          terms * std::max(corners),
+          terms * a.size() * b.size(),
+          terms * (a.size() * b.error + (b.size() + b.error) * a.error),
+          terms,
+          false};
 }
 
 /// Any order of additions, then bias and activation, each rounded.
@@ -79,7 +85,12 @@ Fact finish(const Total &total, const Fact *bias, Activation activation, Type ty
   const Real off = total.size * slack + (total.terms + total.size) * std::ldexp(Real(1), -126);
   if (!(total.size + off < largestSum(type)))
     return {};
-  Fact fact = stored(between(total.low - off, total.high + off, total.error + off), type);
+  Real low = total.low - off, high = total.high + off;
+  if (total.isOneSided && total.low >= 0)
+    low = std::max(low, Real(0));
+  if (total.isOneSided && total.high <= 0)
+    high = std::min(high, Real(0));
+  Fact fact = stored(between(low, high, total.error + off), type);
   if (bias)
     fact = stored({fact.low + bias->low, fact.high + bias->high, fact.nan || bias->nan,
                    fact.error + bias->error, nullptr},
@@ -147,6 +158,36 @@ Fact convolveBack(ConvolutionInputGradientOp op, ArrayRef<Fact> in, Type type) {
   const Total total = in[1].elements ? totalOf(in[1], cotangent, terms, sumOf)
                                      : totalOfAny(cotangent, in[1], terms);
   return finish(total, op.getBias() ? &in[2] : nullptr, op.getActivation(), type);
+}
+
+Fact differentiateFilter(ConvolutionFilterGradientOp op, ArrayRef<Fact> in, Type type) {
+  const Fact input = either(in[0], between(0, 0));
+  auto cotangent = tensorTypeOf(op.getCotangent());
+  if (!input.isBounded() || !in[1].isBounded() || !cotangent.hasStaticShape())
+    return anything(type);
+  const Real terms = Real(cotangent.getNumElements()) / Real(cotangent.getShape().back());
+  return finish(totalOfAny(input, in[1], terms), nullptr, Activation::None, type);
+}
+
+Fact spread(PoolGradientOp op, const Fact &given, Type type) {
+  const Fact cotangent = either(given, between(0, 0));
+  if (!cotangent.isBounded() || op.getWindow().empty())
+    return anything(type);
+  Real overlapping = 1, size = 1;
+  bool pads = false;
+  for (size_t d = 0; d < op.getWindow().size(); ++d) {
+    const int64_t window = op.getWindow()[d], stride = op.getStrides()[d];
+    overlapping *= Real(window / stride + (window % stride != 0));
+    size *= Real(window);
+    pads |= op.getPaddingLow()[d] != 0 || op.getPaddingHigh()[d] != 0;
+  }
+  const bool takesLargest = op.getKind() == ReduceKind::Max;
+  const Real share = takesLargest || pads ? overlapping : overlapping / size;
+  const Real error =
+      takesLargest ? cotangent.high - cotangent.low + 2 * cotangent.error : cotangent.error;
+  return finish({share * cotangent.low, share * cotangent.high, share * cotangent.size(),
+                 share * error, overlapping + 2, /*isOneSided=*/true},
+                nullptr, Activation::None, type);
 }
 
 void attend(AttentionOp op, ArrayRef<Fact> in, MutableArrayRef<Fact> results) {
@@ -247,6 +288,26 @@ Fact logSoftmax(LogSoftmaxOp op, const Fact &input, Type type) {
                 type);
 }
 
+Fact crossEntropy(SoftmaxCrossEntropyOp op, const Fact &logits, const Fact &target, Type type) {
+  auto tensor = tensorTypeOf(op.getLogits());
+  const Real range = logits.high - logits.low, classes = tensor.getShape().back();
+  const Real slack = softmaxSlack(tensor, tensor.getRank() - 1, range);
+  const Real depth = range + std::log(classes), deepest = depth * (1 + slack) + slack;
+  // A one_hot has at most one number in a row that is not 0.
+  const Real terms = isa_and_nonnull<OneHotOp>(op.getTarget().getDefiningOp()) ? Real(1) : classes;
+  const Real size = terms * target.size() * deepest;
+  const Real off = size * slackOfSums(type, classes + 2) + classes * std::ldexp(Real(1), -126);
+  if (!logits.isBounded() || !target.isBounded() || !(slack < 0.5) ||
+      !(size + off < largestSum(type)))
+    return {};
+  const std::initializer_list<Real> corners = {target.low * deepest, target.high * deepest,
+                                               -target.low * slack, -target.high * slack};
+  const Real moved = 2 * logits.error + slack * (1 + depth);
+  return stored(between(terms * std::min(corners) - off, terms * std::max(corners) + off,
+                        terms * (target.size() * moved + (deepest + moved) * target.error) + off),
+                type);
+}
+
 Fact pool(PoolOp op, const Fact &input, Type type) {
   if (op.getKind() == ReduceKind::Max)
     return either(input, input);
@@ -278,11 +339,17 @@ bool check::deriveSums(Operation *op, ArrayRef<Fact> in, MutableArrayRef<Fact> r
       .Case([&](ContractOp each) { results[0] = contract(each, in, type); })
       .Case([&](ConvolutionOp each) { results[0] = convolve(each, in, type); })
       .Case([&](ConvolutionInputGradientOp each) { results[0] = convolveBack(each, in, type); })
+      .Case([&](ConvolutionFilterGradientOp each) {
+        results[0] = differentiateFilter(each, in, type);
+      })
+      .Case([&](PoolGradientOp each) { results[0] = spread(each, in[0], type); })
       .Case([&](AttentionOp each) { attend(each, in, results); })
       .Case([&](ReduceOp each) { results[0] = reduce(each, in[0], type); })
       .Case([&](MomentsOp each) { takeMoments(each, in[0], results); })
       .Case([&](SoftmaxOp each) { results[0] = softmax(each, in[0], type); })
       .Case([&](LogSoftmaxOp each) { results[0] = logSoftmax(each, in[0], type); })
+      .Case(
+          [&](SoftmaxCrossEntropyOp each) { results[0] = crossEntropy(each, in[0], in[1], type); })
       .Case([&](PoolOp each) { results[0] = pool(each, in[0], type); })
       .Default([&](Operation *) { isKnown = false; });
   return isKnown;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Options of mpcc (docs/tools.md).
 #include "tools/mpcc/Options.h"
-#include "mpc/Numerics/Lint/Lint.h"
 #include "mpc/Policy/PathPattern.h"
 #include "mpc/Training/TrainingOptions.h"
 #include "runtime/rules/batch_parts.h"
 #include "runtime/untrusted/outlets.h"
 #include "tools/ParseErrors.h"
 #include "tools/mpcc/CacheFolder.h"
+#include "tools/mpcc/LintOptions.h"
 #include "tools/mpcc/ShapeOptions.h"
 #include "tools/mpcc/Terminal.h"
 #include "llvm/ADT/StringExtras.h"
@@ -69,8 +69,9 @@ struct CommandLine {
              cl::desc("Loss scaling"));
   MPC_OPTION(std::string, initialize, "initialize", cl::ValueOptional, cl::value_desc("SEED"),
              cl::desc("Start from the layers' initializers, not the file's weights (SEED: 0)"));
-  MPC_OPTION(std::string, batch, "batch", cl::init("dynamic"), cl::value_desc("dynamic|N"),
-             cl::desc("Samples of every call: any number, or N and no others"));
+  MPC_OPTION(std::string, batch, "batch", cl::init("dynamic"), cl::value_desc("dynamic|first|N"),
+             cl::desc("Samples of every call: any number, or N and no others; first: any, and "
+                      "arrays have them first where an ONNX file has them elsewhere"));
   cl::list<std::string> inputShapes{
       "input-shape", cl::cat(category), cl::value_desc("[NAME:]N,N…"),
       cl::desc("Extents behind the batch of an input that the file leaves open; given again for an "
@@ -89,7 +90,9 @@ struct CommandLine {
              cl::value_desc("portable|native|x86-64-v2|x86-64-v3|x86-64-v4"),
              cl::desc("CPU levels to compile for"));
   MPC_OPTION(std::string, fp32Precision, "fp32-precision", cl::init("ieee"),
-             cl::value_desc("ieee|tf32"), cl::desc("float32 contractions on CUDA"));
+             cl::value_desc("ieee|tf32|tf32x3"),
+             cl::desc("float32 contractions on CUDA: as they are, rounded to TF32, or as three "
+                      "products of TF32 with float32's digits"));
   MPC_OPTION(std::string, biasGradients, "bias-gradients", cl::init("kernels"),
              cl::value_desc("kernels|products"),
              cl::desc("Who sums gradients of biases on CUDA: mpc's kernels, or cuBLASLt's products "
@@ -104,6 +107,8 @@ struct CommandLine {
   MPC_OPTION(
       std::string, lint, "lint", cl::ValueOptional, cl::value_desc("error|-NAME,…"),
       cl::desc("Warn of hazards of precision; error: exit 1 if any; -NAME: not of this one"));
+  MPC_OPTION(std::string, html, "html", cl::value_desc("R.html"),
+             cl::desc("With --lint: a page about the hazards"));
   MPC_OPTION(std::string, weights, "weights", cl::value_desc("external|embedded"),
              cl::desc("Where the initial variables go: beside the library, or into it (default: "
                       "external, with --link=static embedded)"));
@@ -183,23 +188,23 @@ static void readCudaOptions(UsageErrors &errors, const CommandLine &line, Compil
       errors.report("--target=" + line.target +
                     ": expected cpu, cuda, cuda:sm_N,… with N from 75, or cuda:source");
   }
+  // checkChoices reports a text that is none of its values.
+  const Fp32Precision fp32Precision =
+      parseFp32Precision(line.fp32Precision).value_or(Fp32Precision::ieee);
   if (options.cuda) {
     options.pipeline.device = Device::cuda;
-    options.cuda->tf32 = line.fp32Precision == "tf32";
+    options.cuda->fp32Precision = fp32Precision;
     options.cuda->keepSource = !line.noKernelSource;
   } else {
     auto belongs = [&](bool given, const llvm::Twine &what) {
       if (given)
         errors.report(what + " belongs to --target=cuda; add it");
     };
-    belongs(line.fp32Precision == "tf32", "--fp32-precision=tf32");
+    belongs(fp32Precision != Fp32Precision::ieee, "--fp32-precision=" + line.fp32Precision);
     belongs(line.biasGradients == "products", "--bias-gradients=products");
     belongs(line.emit == "cuda", "--emit=cuda");
     belongs(line.noKernelSource, "--no-kernel-source");
   }
-  if (options.cuda && line.numerics)
-    errors.report("--numerics is not there yet for --target=cuda; leave --target out to look at "
-                  "the numbers on the CPU, which rounds in the same places");
   options.emitCuda = line.emit == "cuda";
   if (options.emitCuda && !line.compileTo.empty() && line.compileTo != "kernels")
     errors.report("--emit=cuda stops after the phase kernels; leave --compile-to out");
@@ -231,7 +236,7 @@ static void refuseEmpty(UsageErrors &errors, const CommandLine &line) {
   // An empty one is a script's unset variable more often than a wish for the default.
   for (const cl::opt<std::string> *option :
        {&line.output, &line.name, &line.policy, &line.loss, &line.optimizer, &line.metrics,
-        &line.compileTo, &line.compileFrom, &line.trainable, &line.frozen})
+        &line.compileTo, &line.compileFrom, &line.trainable, &line.frozen, &line.html})
     if (option->getNumOccurrences() && option->empty())
       errors.report((option->ArgStr.size() > 1 ? "--" : "-") + option->ArgStr +
                     ": is empty; expected " + option->ValueStr + ", or leave the option out");
@@ -247,7 +252,7 @@ static void checkParts(const CommandLine &line, UsageErrors &errors) {
   if (!rules::areBatchParts(parts))
     errors.report("--deterministic-ranks=" + std::to_string(parts) +
                   ": expected a power of two up to " + std::to_string(rules::mostBatchParts));
-  if (line.batch != "dynamic")
+  if (line.batch != "dynamic" && line.batch != "first")
     errors.report("--deterministic-ranks: a fixed batch has no parts; leave --batch out");
   if (line.customLoop == "off")
     errors.report("--deterministic-ranks: parts are computed by the stages of the custom loop; "
@@ -258,7 +263,7 @@ static void checkChoices(UsageErrors &errors, const CommandLine &line, llvm::Str
   errors.oneOf("output-guard", line.outputGuard, {"on", "off"});
   errors.oneOf("mode", line.mode, {"auto", "train", "infer"});
   errors.oneOf("march", line.march, {"portable", "native", "x86-64-v2", "x86-64-v3", "x86-64-v4"});
-  errors.oneOf("fp32-precision", line.fp32Precision, {"ieee", "tf32"});
+  errors.oneOf("fp32-precision", line.fp32Precision, fp32PrecisionNames);
   errors.oneOf("bias-gradients", line.biasGradients, {"kernels", "products"});
   errors.oneOf("color", color, {"auto", "always", "never"});
   errors.oneOf("custom-loop", line.customLoop, {"on", "off"});
@@ -279,10 +284,9 @@ static void checkChoices(UsageErrors &errors, const CommandLine &line, llvm::Str
     errors.report("--shard: reports of values (--numerics) read whole variables; leave one out");
   if (line.deterministicRanks.getNumOccurrences())
     checkParts(line, errors);
-  if (line.distributed && llvm::StringRef(line.target).starts_with("cuda"))
+  if (!line.shard.empty() && llvm::StringRef(line.target).starts_with("cuda"))
     errors.report(
-        "--distributed: reduces over ranks on the CPU; with --target=cuda it is not there "
-        "yet");
+        "--shard: ranks share the memory of CPUs; with --target=cuda it is not there yet");
   if (line.calibrate.getNumOccurrences() && !searches(line))
     errors.report(
         "--calibrate=" + line.calibrate +
@@ -295,10 +299,11 @@ static void checkChoices(UsageErrors &errors, const CommandLine &line, llvm::Str
 
 static void readShapes(UsageErrors &errors, const CommandLine &line, CompileOptions &options) {
   int64_t batch = 0;
-  if (line.batch == "dynamic")
+  options.batchFirst = line.batch == "first";
+  if (line.batch == "dynamic" || options.batchFirst)
     options.batch.reset();
   else if (llvm::StringRef(line.batch).getAsInteger(10, batch) || batch <= 0 || batch > INT32_MAX)
-    errors.report("--batch=" + line.batch + ": expected dynamic or a positive integer");
+    errors.report("--batch=" + line.batch + ": expected dynamic, first or a positive integer");
   else
     options.batch = batch;
   readInputShapes(
@@ -356,25 +361,6 @@ static void readSeed(UsageErrors &errors, const CommandLine &line, CompileOption
   if (!line.initialize.empty() && llvm::StringRef(line.initialize).getAsInteger(10, seed))
     errors.report("--initialize=" + line.initialize + ": expected a seed, a non-negative integer");
   options.initialize = seed;
-}
-
-/// "error,-float-ids": the names of rules with a minus sign, in any order.
-static void readLint(UsageErrors &errors, const CommandLine &line, CompileOptions &options) {
-  options.lint.isOn = line.lint.getNumOccurrences() > 0;
-  llvm::SmallVector<llvm::StringRef> parts;
-  llvm::StringRef(line.lint).split(parts, ',', -1, /*KeepEmpty=*/!line.lint.empty());
-  for (llvm::StringRef part : parts) {
-    llvm::StringRef name = part;
-    if (part == "error")
-      options.lint.isError = true;
-    else if (name.consume_front("-") && findLintRule(name))
-      options.lint.silenced.insert(name.str());
-    else
-      return errors.report(
-          "--lint=" + part + ": expected error, or -NAME with one of " +
-          llvm::join(llvm::map_range(lintRules(), [](const LintRule *rule) { return rule->name; }),
-                     ", "));
-  }
 }
 
 /// Options that have no meaning for a search, or none without it.
@@ -487,7 +473,10 @@ std::optional<CommandOptions> mpc::parseCommandLine(int argc, char **argv, ExitC
   readPhases(errors, line, options);
   checkOutput(errors, line, options);
   readSeed(errors, line, options);
-  readLint(errors, line, options);
+  if (line.lint.getNumOccurrences() || line.html.getNumOccurrences())
+    options.lint =
+        readLint(line.lint.getNumOccurrences() ? std::optional(line.lint.getValue()) : std::nullopt,
+                 line.html, [&](const llvm::Twine &text) { errors.report(text); });
   readSearch(errors, line, options);
   if (errors.any)
     return std::nullopt;

@@ -18,11 +18,14 @@ static void readInputShape(llvm::StringRef text, ReportFn report, ShapesByInput 
   llvm::SmallVector<int64_t> extents;
   for (llvm::StringRef part : parts) {
     int64_t extent = 0;
-    if (part.trim().getAsInteger(10, extent) || extent < 1 || extent > (int64_t(1) << 40) ||
-        extents.size() == 31)
+    if (part.trim() == "?")
+      extent = kOpenExtent;
+    else if (part.trim().getAsInteger(10, extent) || extent < 1 || extent > (int64_t(1) << 40))
+      extent = 0;
+    if (extent == 0 || extents.size() == 31)
       return report("--input-shape=" + text +
-                    ": expected [NAME:] and the extents behind the batch, positive "
-                    "integers with commas between them");
+                    ": expected [NAME:] and at most 31 extents behind the batch, positive "
+                    "integers with commas between them; '?' stands for the batch of an ONNX file");
     extents.push_back(extent);
   }
   std::vector<llvm::SmallVector<int64_t>> &own = shapes[name.str()];

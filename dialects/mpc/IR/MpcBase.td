@@ -64,6 +64,9 @@ def Mpc_Dialect : Dialect {
     /// Module: the seed of initial values (i64), and the hash of the model's file (string).
     static constexpr ::llvm::StringLiteral kSeedAttr = "mpc.seed";
     static constexpr ::llvm::StringLiteral kSourceHashAttr = "mpc.source_hash";
+    /// A selection of scalars, the last op of a rounding: its result is a number of this type of
+    /// float8 (type), rounded from its second operand.
+    static constexpr ::llvm::StringLiteral kRoundsToAttr = "mpc.rounds_to";
     /// Module: the phase that the IR has reached (string, see docs/pipeline.md).
     static constexpr ::llvm::StringLiteral kPhaseAttr = "mpc.phase";
   }];
@@ -81,6 +84,8 @@ def Mpc_FloatTensor : RankedTensorOf<[Mpc_Float]>;
 /// Factors of a sum of products, and the sum.
 def Mpc_FactorTensor : RankedTensorOf<[Mpc_Float, Mpc_Float8, I8]>;
 def Mpc_SumTensor : RankedTensorOf<[Mpc_Float, I32]>;
+/// Images and filters.
+def Mpc_ConvolvedTensor : RankedTensorOf<[Mpc_Float, I8]>;
 def Mpc_IntegerTensor : RankedTensorOf<[Mpc_Integer]>;
 def Mpc_BoolTensor : RankedTensorOf<[I1]>;
 def Mpc_Tensor : RankedTensorOf<[Mpc_Element]>;

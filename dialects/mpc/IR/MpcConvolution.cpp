@@ -3,6 +3,7 @@
 // one's derivatives are the other two.
 #include "dialects/mpc/IR/Mpc.h"
 #include "mlir/IR/PatternMatch.h"
+#include "runtime/rules/integer_windows.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -70,7 +71,7 @@ static LogicalResult verifyBias(Operation *op, Value bias, RankedTensorType resu
 }
 
 void ConvolutionOp::build(OpBuilder &builder, OperationState &state, Value input, Value filter,
-                          const ConvolutionWindow &window) {
+                          const ConvolutionWindow &window, int64_t border) {
   auto images = tensorTypeOf(input), weights = tensorTypeOf(filter);
   SmallVector<int64_t> shape{images.getDimSize(0)};
   for (size_t d = 0; d < window.strides.size(); ++d)
@@ -78,8 +79,12 @@ void ConvolutionOp::build(OpBuilder &builder, OperationState &state, Value input
                                     window.strides[d], window.paddingLow[d], window.paddingHigh[d],
                                     window.dilations[d]));
   shape.push_back(weights.getShape().back());
-  build(builder, state, images.clone(shape), input, filter, /*bias=*/Value(), window.strides,
-        window.paddingLow, window.paddingHigh, window.dilations, window.groups, Activation::None);
+  Type element = images.getElementType();
+  if (element.isInteger(8))
+    element = builder.getI32Type();
+  build(builder, state, images.clone(shape, element), input, filter, /*bias=*/Value(),
+        window.strides, window.paddingLow, window.paddingHigh, window.dilations, window.groups,
+        Activation::None, border);
 }
 
 void ConvolutionInputGradientOp::build(OpBuilder &builder, OperationState &state, Type result,
@@ -98,6 +103,25 @@ void ConvolutionFilterGradientOp::build(OpBuilder &builder, OperationState &stat
 
 LogicalResult ConvolutionOp::verify() {
   auto result = tensorTypeOf(getResult());
+  const bool isInteger = elementTypeOf(getInput()).isInteger(8);
+  if (isInteger != result.getElementType().isInteger(32) ||
+      (isInteger && (getBias() || getActivation() != Activation::None)))
+    return emitOpError() << "of i8 gives i32, without bias or activation; got " << result;
+  ArrayRef<int64_t> filter = tensorTypeOf(getFilter()).getShape();
+  const int64_t spatial = int64_t(filter.size()) - 2, groups = getGroups();
+  if (isInteger && (spatial < 1 || !rules::areIntegerGroups(
+                                       groups, filter[spatial] * groups, filter.back(), spatial,
+                                       ShapedType::getNumElements(filter.take_front(spatial)))))
+    return emitOpError() << "of i8 has one group, or for each channel one filter of one or two "
+                            "dimensions and at most "
+                         << rules::mostIntegerTaps << " elements; got " << groups
+                         << " groups of filters [" << filter << "]";
+  const auto border = int64_t(getBorder());
+  if (isInteger ? border != int8_t(border) : border != 0)
+    return emitOpError() << "has the border " << border
+                         << "; expected a number of 8 bits, of floating images 0";
+  if (isInteger)
+    result = result.clone(elementTypeOf(getInput()));
   if (failed(verifyWindow(*this, getWindow(), tensorTypeOf(getInput()), tensorTypeOf(getFilter()),
                           result)))
     return failure();
@@ -129,13 +153,17 @@ PrecisionClass ConvolutionFilterGradientOp::getPrecisionClass() { return Precisi
 static StringRef findObstacle(int64_t biasRank) {
   return biasRank == 1 ? "" : "what is added is no vector along the last dimension";
 }
-StringRef ConvolutionOp::findBiasObstacle(int64_t rank) { return findObstacle(rank); }
+StringRef ConvolutionOp::findBiasObstacle(int64_t rank) {
+  return getType().getElementType().isInteger(32) ? "sums of integers take no bias"
+                                                  : findObstacle(rank);
+}
 StringRef ConvolutionInputGradientOp::findBiasObstacle(int64_t rank) { return findObstacle(rank); }
 
 Operation *ConvolutionOp::createWithEpilogue(OpBuilder &builder, Value bias,
                                              Activation activation) {
   return create(builder, getLoc(), getType(), getInput(), getFilter(), bias, getStrides(),
-                getPaddingLow(), getPaddingHigh(), getDilations(), getGroups(), activation);
+                getPaddingLow(), getPaddingHigh(), getDilations(), getGroups(), activation,
+                getBorder());
 }
 
 Operation *ConvolutionInputGradientOp::createWithEpilogue(OpBuilder &builder, Value bias,
@@ -155,6 +183,8 @@ struct AbsorbPadding : OpRewritePattern<ConvolutionOp> {
     auto pad = op.getInput().getDefiningOp<PadOp>();
     if (!pad || !pad.getValue().isPosZero())
       return rewriter.notifyMatchFailure(op, "the input is not padded with zeros");
+    if (op.getBorder() != 0)
+      return rewriter.notifyMatchFailure(op, "zeros are not what the padding has");
     int64_t axis = pad.getAxis();
     if (axis < 1 || axis + 1 >= tensorTypeOf(op.getInput()).getRank())
       return rewriter.notifyMatchFailure(op, "padded along the channels");
@@ -304,6 +334,38 @@ static void forEachProduct(const ConvolutionWindow &window, ArrayRef<int64_t> im
       });
 }
 
+/// Sums of products of integers, which wrap around as i32 does.
+static void sumIntegers(ConvolutionOp op, const ReferenceTensor &input,
+                        const ReferenceTensor &filter, ReferenceTensor &result) {
+  // The image with its border, in which every tap meets an element.
+  ConvolutionWindow window = op.getWindow();
+  const size_t spatial = window.strides.size();
+  ReferenceTensor bordered;
+  SmallVector<int64_t> shape(input.shape);
+  for (size_t d = 0; d < spatial; ++d)
+    shape[d + 1] += window.paddingLow[d] + window.paddingHigh[d];
+  startReference(bordered, input.elementType, shape);
+  llvm::fill(bordered.integers, int64_t(op.getBorder()));
+  const SmallVector<int64_t> from = rowMajorStrides(input.shape), to = rowMajorStrides(shape);
+  for (int64_t i = 0; i < input.size(); ++i) {
+    int64_t target = 0;
+    for (size_t d = 0; d < input.shape.size(); ++d) {
+      const int64_t at = i / from[d] % input.shape[d];
+      const bool isSpatial = d >= 1 && d <= spatial;
+      target += (at + (isSpatial ? window.paddingLow[d - 1] : 0)) * to[d];
+    }
+    bordered.integers[target] = input.integers[i];
+  }
+  const SmallVector<int64_t> none(spatial, 0);
+  window.paddingLow = window.paddingHigh = none;
+  SmallVector<uint32_t> sums(result.size(), 0);
+  forEachProduct(window, shape, filter.shape, result.shape, [&](int64_t x, int64_t w, int64_t y) {
+    sums[y] += uint32_t(bordered.integers[x] * filter.integers[w]);
+  });
+  for (size_t i = 0; i < sums.size(); ++i)
+    result.integers[i] = int32_t(sums[i]);
+}
+
 /// Rounds the sums, adds the bias and applies the activation.
 static void finish(ReferenceTensor &result, ArrayRef<double> sums, const ReferenceTensor *bias,
                    Activation activation) {
@@ -321,7 +383,11 @@ LogicalResult ConvolutionOp::evaluate(ArrayRef<ReferenceTensor> operands,
   const ReferenceTensor &input = operands[0], &filter = operands[1];
   SmallVector<int64_t> shape(tensorTypeOf(getResult()).getShape());
   shape[0] = input.shape[0];
-  startReference(results[0], input.elementType, shape);
+  startReference(results[0], getType().getElementType(), shape);
+  if (!results[0].isFloating()) {
+    sumIntegers(*this, input, filter, results[0]);
+    return success();
+  }
   SmallVector<double> sums(results[0].size(), 0.0);
   forEachProduct(
       getWindow(), input.shape, filter.shape, shape,

@@ -418,7 +418,8 @@ LogicalResult PadOp::evaluate(ArrayRef<ReferenceTensor> operands,
   SmallVector<int64_t> shape(operands[0].shape);
   shape[getAxis()] += int64_t(getLow()) + int64_t(getHigh());
   startReference(results[0], operands[0].elementType, shape);
-  llvm::fill(results[0].floats, roundTo(operands[0].elementType, getValue().convertToDouble()));
+  if (results[0].isFloating()) // integers have the zeros that they start with
+    llvm::fill(results[0].floats, roundTo(operands[0].elementType, getValue().convertToDouble()));
   storePart(operands[0], getAxis(), getLow(), results[0]);
   return success();
 }

@@ -3,6 +3,8 @@
 // Passes then read them without a check of their own. What an op of the dialect says is a property
 // of that op.
 #include "dialects/mpc/IR/EntryNames.h"
+#include "dialects/mpc/IR/Float8.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -20,6 +22,14 @@ static bool isOutermostModule(Operation *op) { return isa<ModuleOp>(op); }
 static bool isDefinition(Operation *op) {
   auto function = dyn_cast<FunctionOpInterface>(op);
   return function && !function.isExternal();
+}
+/// A selection keeps the attribute when code generation converts it.
+static bool isSelection(Operation *op) {
+  return isa<arith::SelectOp>(op) || op->getName().getStringRef() == "llvm.select";
+}
+static bool isTypeOfFloat8(Attribute value) {
+  auto type = dyn_cast<TypeAttr>(value);
+  return type && isFloat8(type.getValue());
 }
 static bool isUnit(Attribute value) { return isa<UnitAttr>(value); }
 static bool isUnitOrRole(Attribute value) { return isa<UnitAttr, EntryRoleAttr>(value); }
@@ -51,6 +61,8 @@ static ArrayRef<AttributeRule> attributeRules() {
       {Mpc::kSeedAttr, isOutermostModule, isWideInteger, "an integer of 64 bits, on the module"},
       {Mpc::kSourceHashAttr, isOutermostModule, isText, "a string, on the module"},
       {Mpc::kPhaseAttr, isOutermostModule, isPhase, "the name of a phase, on the module"},
+      {Mpc::kRoundsToAttr, isSelection, isTypeOfFloat8,
+       "a type of float8, on the op that rounds to it"},
   };
   return rules;
 }

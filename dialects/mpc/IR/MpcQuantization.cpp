@@ -85,7 +85,10 @@ Value RoundFloat8Op::buildScalar(OpBuilder &b, ValueRange scalars) {
       arith::OrIOp::create(b, loc, arith::BitcastOp::create(b, loc, integer, rounded), sign);
   Value result = arith::BitcastOp::create(b, loc, type, signedBits);
   Value isNaN = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, x, x);
-  return arith::SelectOp::create(b, loc, isNaN, x, result);
+  auto chosen = arith::SelectOp::create(b, loc, isNaN, x, result);
+  // mpc-watch-step finds it.
+  chosen->setAttr(MpcDialect::kRoundsToAttr, getFormatAttr());
+  return chosen;
 }
 
 double RoundFloat8Op::evaluateScalar(ArrayRef<double> scalars) {

@@ -17,6 +17,7 @@ def Mpc_TraceOp : Mpc_Op<"trace", [DeclareOpInterfaceMethods<Mpc_ReferenceOpInte
     afterwards has underflowed. `slot` is the rank of the value among those of its function, by
     execution, and `sources` are the slots of the traced values that it was computed of. `op`,
     `layer` and `direction` name it for people. With `scaled` the value has the loss scale in it.
+    With `float8` its numbers are those of a format of float8, in a type that holds them, and `before` is what was rounded to it.
 
     Example:
     ```mlir
@@ -25,7 +26,7 @@ def Mpc_TraceOp : Mpc_Op<"trace", [DeclareOpInterfaceMethods<Mpc_ReferenceOpInte
   }];
   let arguments = !con((ins Mpc_FloatTensor:$value, Optional<Mpc_FloatTensor>:$before), Mpc_TraceProperties);
   let assemblyFormat = [{
-    $direction $slot $op `of` $layer `(` $value (`before` $before^)? `)` (`from` $sources^)? (`scaled` $scaled^)?
+    $direction $slot $op `of` $layer `(` $value (`before` $before^)? `)` (`from` $sources^)? (`scaled` $scaled^)? (`float8` $format^)?
     attr-dict `:` type($value) (`,` type($before)^)?
   }];
   let hasVerifier = 1;

@@ -9,6 +9,7 @@ include "mlir/IR/CommonAttrConstraints.td"
 
 defvar Mpc_TraceProperties = (ins Mpc_TraceDirectionAttr:$direction,
                                   ConfinedAttr<I64Attr, [IntNonNegative]>:$slot, StrAttr:$op, StrAttr:$layer,
-                                  DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$sources, UnitAttr:$scaled);
+                                  DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$sources, UnitAttr:$scaled,
+                                  OptionalAttr<TypeAttr>:$format);
 
 #endif // MPC_TRACE_PROPERTIES

@@ -32,10 +32,12 @@ def Mpc_ConvolutionOp : Mpc_ConvolutionLikeOp<"convolution", [Mpc_Epilogue]> {
     `result[b, o, f] = sum_k,c input[b, o * stride - low + k * dilation, c] * filter[k, c, f]`, where
     filter f sees the channels of its group. Sums are in float32 (float64 for float64) and round once.
     mpc-fuse adds the epilogue: `bias` is added to the rounded sum and the result rounded again, then
-    the activation, exactly as the separate ops would.
+    the activation, exactly as the separate ops would. Of i8 the result is i32 and exact (sums wrap
+    around), in one group or with one filter for each channel, without epilogue or derivative; the padding
+    has `border` instead of zeros.
 
     A kernel of one element that is moved by one element is a contraction, which canonicalization
-    makes of it; zeros that an mpc.pad adds become padding.
+    makes of it; zeros that an mpc.pad adds become padding, unless that has a border.
 
     Example:
     ```mlir
@@ -43,20 +45,22 @@ def Mpc_ConvolutionOp : Mpc_ConvolutionLikeOp<"convolution", [Mpc_Epilogue]> {
         : (tensor<?x28x28x3xf32>, tensor<3x3x3x8xf32>) -> tensor<?x14x14x8xf32>
     ```
   }];
-  let arguments = (ins Mpc_FloatTensor:$input, Mpc_FloatTensor:$filter, Optional<Mpc_FloatTensor>:$bias,
+  let arguments = (ins Mpc_ConvolvedTensor:$input, Mpc_ConvolvedTensor:$filter, Optional<Mpc_FloatTensor>:$bias,
                        DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$padding_low,
                        DenseI64ArrayAttr:$padding_high, DenseI64ArrayAttr:$dilations,
                        DefaultValuedAttr<I64Attr, "1">:$groups,
-                       DefaultValuedAttr<Mpc_ActivationAttr, "::mpc::Activation::None">:$activation);
+                       DefaultValuedAttr<Mpc_ActivationAttr, "::mpc::Activation::None">:$activation,
+                       DefaultValuedAttr<I64Attr, "0">:$border);
+  let results = (outs Mpc_SumTensor:$result);
   let assemblyFormat = [{
     $input `,` $filter (`bias` $bias^)? `strides` $strides `padding` $padding_low `x` $padding_high
-    `dilations` $dilations (`groups` $groups^)? attr-dict `:` functional-type(operands, results)
+    `dilations` $dilations (`groups` $groups^)? (`border` $border^)? attr-dict `:` functional-type(operands, results)
   }];
   let hasCanonicalizer = 1;
   let builders = [
     // The result's shape follows from the operands and the window.
     OpBuilder<(ins "::mlir::Value":$input, "::mlir::Value":$filter,
-                   "const ::mpc::ConvolutionWindow &":$window)>];
+                   "const ::mpc::ConvolutionWindow &":$window, CArg<"int64_t", "0">:$border)>];
 }
 
 def Mpc_ConvolutionInputGradientOp : Mpc_ConvolutionLikeOp<"convolution_input_gradient", [Mpc_Epilogue]> {

@@ -3,6 +3,7 @@
 #ifndef MPC_DIALECTS_MPC_IR_TRACERULES_H
 #define MPC_DIALECTS_MPC_IR_TRACERULES_H
 
+#include "dialects/mpc/IR/Float8.h"
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -17,7 +18,8 @@ struct TraceResource : mlir::SideEffects::Resource::Base<TraceResource> {
 /// The most sources that a trace names.
 inline constexpr unsigned kMostTraceSources = 6;
 
-/// Shapes agree, only a narrowing cast has a value before it, and sources come before the slot.
+/// Shapes agree, only a narrowing cast or a rounding to float8 has a value before it, and sources
+/// come before the slot.
 /// `isChange`: of one type, the value before it is what it was.
 template <typename Op> llvm::LogicalResult verifyTrace(Op op, bool isChange = false) {
   auto width = [](mlir::Value value) {
@@ -32,9 +34,13 @@ template <typename Op> llvm::LogicalResult verifyTrace(Op op, bool isChange = fa
   if (before) {
     if (shape(before) != shape(op.getValue()))
       return op.emitOpError("has a value before the cast of another shape");
-    if (!isChange && width(before) <= width(op.getValue()))
+    if (op.getFormat() && before.getType() != op.getValue().getType())
+      return op.emitOpError("has a value before it was rounded to float8 of another type");
+    if (!isChange && !op.getFormat() && width(before) <= width(op.getValue()))
       return op.emitOpError("has a value before the cast that is no wider than the one after it");
   }
+  if (op.getFormat() && !isFloat8(*op.getFormat()))
+    return op.emitOpError("has a format that is no float8");
   if (op.getSources().size() > kMostTraceSources)
     return op.emitOpError() << "names " << op.getSources().size() << " sources; at most "
                             << kMostTraceSources << " expected";

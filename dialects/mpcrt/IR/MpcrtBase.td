@@ -4,7 +4,9 @@
 #ifndef MPCRT_BASE
 #define MPCRT_BASE
 
+include "dialects/mpcrt/IR/MpcrtInterfaces.td"
 include "mlir/IR/OpBase.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def Mpcrt_Dialect : Dialect {
   let name = "mpcrt";
@@ -46,5 +48,13 @@ def Mpcrt_Dialect : Dialect {
 }
 
 class Mpcrt_Op<string mnemonic, list<Trait> traits = []> : Op<Mpcrt_Dialect, mnemonic, traits>;
+
+/// An op whose call takes the address of a function: what its body becomes.
+class Mpcrt_CallOfBody<string mnemonic> : Mpcrt_Op<mnemonic, [Mpcrt_FallibleInterface, DeclareOpInterfaceMethods<Mpcrt_HostCallInterface, ["isTableStep"]>,
+    RecursiveMemoryEffects, SingleBlock, NoTerminator]> {
+  let extraClassDefinition = [{
+    bool $cppClass::isTableStep() { return false; }
+  }];
+}
 
 #endif // MPCRT_BASE

@@ -15,7 +15,8 @@ void ContractOp::build(OpBuilder &builder, OperationState &state, Value lhs, Val
   build(builder, state, results, lhs, rhs, bias, /*scale=*/Value(), /*zero=*/Value(),
         /*places=*/Value(), /*divisors=*/Value(), /*where=*/Value(), /*gelu_at=*/Value(), out,
         /*largest=*/Value(), /*mask=*/Value(), /*sums=*/Value(), /*kept=*/Value(), /*gelu=*/false,
-        transposeLhs, transposeRhs, /*accumulate=*/false, activation, layer);
+        transposeLhs, transposeRhs, /*accumulate=*/false, /*summedByParts=*/false, activation,
+        layer);
 }
 
 /// Rows and columns of an operand as the product sees them.
@@ -53,6 +54,13 @@ ContractOp::Extras ContractOp::getExtras() {
   return {getLargest(), getWhere(), getMask(), getSums(), getGeluAt(), getKept(), getGelu()};
 }
 
+bool ContractOp::isGradientOfWeights() {
+  auto out = cast<ShapedType>(getOut().getType());
+  return out.getRank() == 2 && out.hasStaticShape() && out.getElementType().isF32() &&
+         getTransposeLhs() && !getTransposeRhs() && !getAccumulate() && !getBias() &&
+         !roundsSums() && getActivation() == mpc::Activation::None && isPlainBesideSums();
+}
+
 ContractOp ContractOp::cloneWith(OpBuilder &builder, const Extras &extras) {
   SmallVector<Type> types;
   for (Value init : {Value(getOut()), extras.largest, extras.mask, extras.sums, extras.kept})
@@ -63,7 +71,7 @@ ContractOp ContractOp::cloneWith(OpBuilder &builder, const Extras &extras) {
                                   extras.geluAt, getOut(), extras.largest, extras.mask, extras.sums,
                                   extras.kept, extras.gelu ? builder.getUnitAttr() : UnitAttr(),
                                   getTransposeLhsAttr(), getTransposeRhsAttr(), getAccumulateAttr(),
-                                  getActivationAttr(), getLayerAttr());
+                                  getSummedByPartsAttr(), getActivationAttr(), getLayerAttr());
   clone->setDiscardableAttrs((*this)->getDiscardableAttrDictionary());
   return clone;
 }
@@ -291,6 +299,9 @@ LogicalResult ContractOp::verify() {
   if (failed(verifyParts(*this)) || failed(verifyBlocks(*this, k, n)) ||
       failed(verifyBits(*this)) || failed(verifySums(*this, n)) || failed(verifyGelu(*this)))
     return failure();
+  if (getSummedByParts() && !isGradientOfWeights())
+    return emitOpError("with summed_by_parts is a product alone, with transpose_lhs, in f32 and of "
+                       "a static shape");
   if (getLargest() && getElementTypeOrSelf(getLargest().getType()).getIntOrFloatBitWidth() !=
                           out.getElementTypeBitWidth())
     return emitOpError() << "largest must have the bits of " << out.getElementType() << ", but is "

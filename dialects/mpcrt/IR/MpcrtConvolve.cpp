@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mpcrt.convolve: parts, shapes, memory effects.
 #include "dialects/mpcrt/IR/Mpcrt.h"
+#include "runtime/rules/integer_windows.h"
 
 using namespace mlir;
 using namespace mpc::mpcrt;
@@ -37,6 +38,15 @@ LogicalResult ConvolveOp::verify() {
     return emitOpError("images, filter and outputs must have one rank from 3 to 5");
   if (getElementTypeOrSelf(getLhs().getType()) != getElementTypeOrSelf(getRhs().getType()))
     return emitOpError("operands have different element types");
+  const bool isInteger = images.getElementType().isInteger(8);
+  if (isInteger != outputs.getElementType().isInteger(32) ||
+      (isInteger && (getDirection() != ConvolutionDirection::Forward || getBias() ||
+                     getActivation() != mpc::Activation::None)))
+    return emitOpError() << "of i8 gives i32, forward, without bias or activation; got " << outputs;
+  const auto border = int64_t(getBorder());
+  if (isInteger ? border != int8_t(border) : border != 0)
+    return emitOpError() << "has the border " << border
+                         << "; expected a number of 8 bits, of floating images 0";
   for (ArrayRef<int64_t> numbers :
        {getStrides(), getPaddingLow(), getPaddingHigh(), getDilations()})
     if (int64_t(numbers.size()) != rank - 2)
@@ -46,6 +56,11 @@ LogicalResult ConvolveOp::verify() {
       filter.getDimSize(rank - 1) != outputs.getDimSize(rank - 1) ||
       filter.getDimSize(rank - 1) % groups != 0)
     return emitOpError("channels, filters and groups disagree");
+  if (isInteger && !mpc::rules::areIntegerGroups(
+                       groups, images.getDimSize(rank - 1), filter.getDimSize(rank - 1), rank - 2,
+                       ShapedType::getNumElements(filter.getShape().take_front(rank - 2))))
+    return emitOpError() << "of i8 has one group, or one small filter for each channel; got "
+                         << groups << " groups of filters [" << filter.getShape() << "]";
   for (int64_t d = 0; d < rank - 2; ++d) {
     if (getStrides()[d] < 1 || getDilations()[d] < 1 || getPaddingLow()[d] < 0 ||
         getPaddingHigh()[d] < 0)

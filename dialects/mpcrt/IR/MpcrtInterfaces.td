@@ -36,9 +36,21 @@ def Mpcrt_FallibleInterface : OpInterface<"FallibleOpInterface"> {
   }];
 }
 
+def Mpcrt_HostCallInterface : OpInterface<"HostCallOpInterface"> {
+  let cppNamespace = "::mpc::mpcrt";
+  let description = [{
+    An op of host functions that becomes a call of the runtime.
+  }];
+  let methods = [
+    InterfaceMethod<"Whether addresses and numbers are all that the call takes, and it gives none: "
+                    "such calls, one behind the other, are a table.",
+                    "bool", "isTableStep", (ins), "", "return $_op->getNumResults() == 0;">
+  ];
+}
+
 def Mpcrt_ServiceCallInterface
     : OpInterface<"ServiceCallOpInterface",
-                  [Mpcrt_BufferizedCallInterface, Mpcrt_FallibleInterface]> {
+                  [Mpcrt_BufferizedCallInterface, Mpcrt_FallibleInterface, Mpcrt_HostCallInterface]> {
   let cppNamespace = "::mpc::mpcrt";
   let description = [{
     A call of a service of the runtime. Such a call stands in host functions only.

@@ -13,12 +13,14 @@ include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/DestinationStyleOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-def Mpcrt_FloatShaped : AnyTypeOf<[RankedTensorOf<[Mpc_Float]>, MemRefOf<[Mpc_Float]>],
-    "ranked tensor or memref of a floating type">;
+def Mpcrt_FloatShaped : AnyTypeOf<[RankedTensorOf<[Mpc_Float]>, MemRefOf<[Mpc_Float]>], "ranked tensor or memref of a floating type">;
+def Mpcrt_Traced : AnyTypeOf<[Mpcrt_FloatShaped, MemRefOf<[Mpc_Float8]>], "ranked tensor or memref of a floating type, or memref of float8">;
 def Mpcrt_Factor : AnyTypeOf<[RankedTensorOf<[Mpc_Float, Mpc_Float8, I8]>, MemRefOf<[Mpc_Float, Mpc_Float8, I8]>],
     "ranked tensor or memref of a floating type, float8 or i8">;
 def Mpcrt_Sum : AnyTypeOf<[RankedTensorOf<[Mpc_Float, I32]>, MemRefOf<[Mpc_Float, I32]>],
     "ranked tensor or memref of a floating type or i32">;
+def Mpcrt_Convolved : AnyTypeOf<[RankedTensorOf<[Mpc_Float, I8]>, MemRefOf<[Mpc_Float, I8]>],
+    "ranked tensor or memref of a floating type or i8">;
 def Mpcrt_Bytes : AnyTypeOf<[RankedTensorOf<[I8]>, MemRefOf<[I8]>], "ranked tensor or memref of i8">;
 def Mpcrt_Bools : AnyTypeOf<[RankedTensorOf<[I1]>, MemRefOf<[I1]>], "ranked tensor or memref of i1">;
 def Mpcrt_Places : AnyTypeOf<[RankedTensorOf<[F32]>, MemRefOf<[F32]>], "ranked tensor or memref of f32">;
@@ -33,7 +35,8 @@ def Mpcrt_ContractOp : Mpcrt_Op<"contract", [AttrSizedOperandSegments, Destinati
   let description = [{
     `out[b,m,n] = round(activation(round(round(sum_k lhs[b,m,k] * rhs[b,k,n]) + bias[n])))`, each round to the element type
     of `out`; the meaning of mpc_rt_contract_t. [m,k] x [k,n] or [b,m,k] x [b,k,n]; with `transpose_lhs` the left operand is
-    stored [(b,) k, m], with `transpose_rhs` the right one [(b,) n, k].
+    stored [(b,) k, m], with `transpose_rhs` the right one [(b,) n, k]. `summed_by_parts`: the sum over the parts of a batch
+    is all that is read of `out`, so that parts may add while they compute (MPC_RT_CONTRACT_SUMMED_BY_PARTS).
 
     | lhs | rhs | out | sums are in |
     |---|---|---|---|
@@ -78,7 +81,7 @@ def Mpcrt_ContractOp : Mpcrt_Op<"contract", [AttrSizedOperandSegments, Destinati
                        Optional<Mpcrt_Bytes>:$zero, Optional<Mpcrt_Places>:$places,
                        Optional<Mpcrt_Places>:$divisors, Optional<Mpcrt_Bytes>:$where,
                        Optional<Mpcrt_FloatShaped>:$gelu_at, Mpcrt_Sum:$out, Optional<Mpcrt_BitsScalar>:$largest,
-                       Optional<Mpcrt_Bytes>:$mask, Optional<Mpcrt_FloatShaped>:$sums, Optional<Mpcrt_FloatShaped>:$kept, UnitAttr:$gelu, UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs, UnitAttr:$accumulate,
+                       Optional<Mpcrt_Bytes>:$mask, Optional<Mpcrt_FloatShaped>:$sums, Optional<Mpcrt_FloatShaped>:$kept, UnitAttr:$gelu, UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs, UnitAttr:$accumulate, UnitAttr:$summed_by_parts,
                        DefaultValuedAttr<Mpc_ActivationAttr, "::mpc::Activation::None">:$activation,
                        DefaultValuedAttr<StrAttr, "\"\"">:$layer);
   let results = (outs Variadic<AnyRankedTensor>:$results);
@@ -88,8 +91,7 @@ def Mpcrt_ContractOp : Mpcrt_Op<"contract", [AttrSizedOperandSegments, Destinati
     (`divided` `(` $divisors^ `:` type($divisors) `)`)? (`where` `(` $where^ `:` type($where) `)`)?
     (`gelu_at` `(` $gelu_at^ `:` type($gelu_at) `)`)?
     `outs` `(` $out `:` type($out) `)` (`largest` `(` $largest^ `:` type($largest) `)`)? (`mask` `(` $mask^ `:` type($mask) `)`)?
-    (`sums` `(` $sums^ `:` type($sums) `)`)? (`gelu` $gelu^)? (`kept` `(` $kept^ `:` type($kept) `)`)? (`activation` `(` $activation^ `)`)? attr-dict
-    (`->` type($results)^)?
+    (`sums` `(` $sums^ `:` type($sums) `)`)? (`gelu` $gelu^)? (`kept` `(` $kept^ `:` type($kept) `)`)? (`activation` `(` $activation^ `)`)? attr-dict (`->` type($results)^)?
   }];
   let hasVerifier = 1;
   let builders = [
@@ -121,6 +123,9 @@ def Mpcrt_ContractOp : Mpcrt_Op<"contract", [AttrSizedOperandSegments, Destinati
     bool roundsLhs();
     /// Whether it has a form for a part of its rows (services->contract_rows).
     bool isByRows();
+    /// Whether it is the product alone, in float32 and of a static shape, of operands whose rows are samples: a gradient of
+    /// weights, which may be `summed_by_parts`.
+    bool isGradientOfWeights();
     /// Operands and results beside those of a product with bias and activation; null for none.
     struct Extras {
       ::mlir::Value largest, where, mask, sums, geluAt, kept;
@@ -158,8 +163,8 @@ def Mpcrt_ConvolveOp : Mpcrt_Op<"convolve", [DestinationStyleOpInterface,
     | `filter_gradient` | input | cotangent of the output | cotangent of the filter |
 
     Sums are in float32 (float64 for float64 operands) and round to the element type of `out`; then
-    `bias` (along the last dimension) is added and the result rounded again, then the activation. On
-    tensors the op has one result, on memrefs none.
+    `bias` (along the last dimension) is added and the result rounded again, then the activation. Of i8 `out` is i32 and exact:
+    forward, in one group or with one filter for each channel, without bias and activation, with `border` in the padding. On tensors the op has one result, on memrefs none.
 
     Example:
     ```mlir
@@ -167,17 +172,19 @@ def Mpcrt_ConvolveOp : Mpcrt_Op<"convolve", [DestinationStyleOpInterface,
         strides [1] padding [1] x [1] dilations [1] groups 1 -> tensor<?x8x4xf32>
     ```
   }];
-  let arguments = (ins Mpc_ConvolutionDirectionAttr:$direction, Mpcrt_FloatShaped:$lhs,
-                       Mpcrt_FloatShaped:$rhs, Optional<Mpcrt_FloatShaped>:$bias, Mpcrt_FloatShaped:$out,
+  let arguments = (ins Mpc_ConvolutionDirectionAttr:$direction, Mpcrt_Convolved:$lhs,
+                       Mpcrt_Convolved:$rhs, Optional<Mpcrt_FloatShaped>:$bias, Mpcrt_Sum:$out,
                        DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$padding_low,
                        DenseI64ArrayAttr:$padding_high, DenseI64ArrayAttr:$dilations, I64Attr:$groups,
                        DefaultValuedAttr<Mpc_ActivationAttr, "::mpc::Activation::None">:$activation,
+                       DefaultValuedAttr<I64Attr, "0">:$border,
                        DefaultValuedAttr<StrAttr, "\"\"">:$layer);
-  let results = (outs Variadic<RankedTensorOf<[Mpc_Float]>>:$results);
+  let results = (outs Variadic<RankedTensorOf<[Mpc_Float, I32]>>:$results);
   let assemblyFormat = [{
     $direction `ins` `(` $lhs `,` $rhs `:` type($lhs) `,` type($rhs) `)` (`bias` `(` $bias^ `:` type($bias) `)`)?
     `outs` `(` $out `:` type($out) `)` `strides` $strides `padding` $padding_low `x` $padding_high
-    `dilations` $dilations `groups` $groups (`activation` `(` $activation^ `)`)? attr-dict (`->` type($results)^)?
+    `dilations` $dilations `groups` $groups (`border` $border^)? (`activation` `(` $activation^ `)`)? attr-dict
+    (`->` type($results)^)?
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -315,7 +322,7 @@ def Mpcrt_ConcatenateOp : Mpcrt_Op<"concatenate", [DestinationStyleOpInterface, 
   }];
 }
 
-def Mpcrt_TraceOp : Mpcrt_Op<"trace", [Mpcrt_FallibleInterface, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+def Mpcrt_TraceOp : Mpcrt_Op<"trace", [Mpcrt_FallibleInterface, Mpcrt_HostCallInterface, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "report a value's statistics to the runtime";
   let description = [{
     mpc.trace, of tensors or dense buffers (services->trace). With `change` the difference of the value and the one before it is
@@ -323,15 +330,15 @@ def Mpcrt_TraceOp : Mpcrt_Op<"trace", [Mpcrt_FallibleInterface, DeclareOpInterfa
 
     Example: `mpcrt.trace forward 3 "cast" of "dense" (%y before %x) from [2] : memref<?x8xf16>, memref<?x8xf32>`
   }];
-  let arguments = !con((ins Mpcrt_FloatShaped:$value, Optional<Mpcrt_FloatShaped>:$before), Mpc_TraceProperties, (ins UnitAttr:$change));
+  let arguments = !con((ins Mpcrt_Traced:$value, Optional<Mpcrt_FloatShaped>:$before), Mpc_TraceProperties, (ins UnitAttr:$change));
   let assemblyFormat = [{
-    $direction $slot $op `of` $layer `(` $value (`before` $before^)? `)` (`from` $sources^)? (`scaled` $scaled^)?
+    $direction $slot $op `of` $layer `(` $value (`before` $before^)? `)` (`from` $sources^)? (`scaled` $scaled^)? (`float8` $format^)?
     (`change` $change^)? attr-dict `:` type($value) (`,` type($before)^)?
   }];
   let hasVerifier = 1;
 }
 
-def Mpcrt_LaunchOp : Mpcrt_Op<"launch", [DeclareOpInterfaceMethods<SymbolUserOpInterface>,
+def Mpcrt_LaunchOp : Mpcrt_Op<"launch", [Mpcrt_HostCallInterface, DeclareOpInterfaceMethods<SymbolUserOpInterface>,
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "parallel-for of an outlined kernel";
   let description = [{
@@ -351,7 +358,7 @@ def Mpcrt_LaunchOp : Mpcrt_Op<"launch", [DeclareOpInterfaceMethods<SymbolUserOpI
   let hasVerifier = 1;
 }
 
-def Mpcrt_LaunchAllOp : Mpcrt_Op<"launch_all", [RecursiveMemoryEffects, SingleBlock, NoTerminator]> {
+def Mpcrt_LaunchAllOp : Mpcrt_Op<"launch_all", [Mpcrt_HostCallInterface, RecursiveMemoryEffects, SingleBlock, NoTerminator]> {
   let summary = "launches that are independent of each other, shared by the threads at once";
   let description = [{
     The body holds two or more mpcrt.launch, none of which writes what another one reads or writes
@@ -370,7 +377,7 @@ def Mpcrt_LaunchAllOp : Mpcrt_Op<"launch_all", [RecursiveMemoryEffects, SingleBl
   let hasVerifier = 1;
 }
 
-def Mpcrt_InterleaveOp : Mpcrt_Op<"interleave", [RecursiveMemoryEffects, SingleBlock, NoTerminator]> {
+def Mpcrt_InterleaveOp : Mpcrt_Op<"interleave", [Mpcrt_HostCallInterface, RecursiveMemoryEffects, SingleBlock, NoTerminator]> {
   let summary = "a contraction, and a launch on each part of its result as soon as it is there";
   let description = [{
     The body holds one mpcrt.contract on buffers and one mpcrt.launch, whose argument `result` is the
@@ -425,15 +432,14 @@ def Mpcrt_RowsOp : Mpcrt_Op<"rows", [RecursiveMemoryEffects, SingleBlock, NoTerm
   let hasVerifier = 1;
 }
 
-def Mpcrt_ParallelRowsOp : Mpcrt_Op<"parallel_rows", [Mpcrt_FallibleInterface, RecursiveMemoryEffects, SingleBlock, NoTerminator]> {
+def Mpcrt_ParallelRowsOp : Mpcrt_CallOfBody<"parallel_rows"> {
   let summary = "a loop over time that threads share by rows";
   let description = [{
     The body, a loop over the steps of a scan, may be run on any part of `count` rows, and on several
     parts at once: whatever it writes has the rows as its first dimension, and each op that touches
     it does so row by row (its first loop counts the rows; a contraction's rows are those of its left
     operand and its result). Right operands and biases of contractions are the same for all steps.
-    So one fork is enough for all steps (services->parallel_rows), and a row's values stay in the
-    caches of one core.
+    So one fork is enough for all steps (services->parallel_rows), and a row's values stay in the caches of one core.
 
     Example:
     ```mlir
@@ -451,13 +457,12 @@ def Mpcrt_ParallelRowsOp : Mpcrt_Op<"parallel_rows", [Mpcrt_FallibleInterface, R
   let hasVerifier = 1;
 }
 
-def Mpcrt_PrepareOp : Mpcrt_Op<"prepare", [Mpcrt_FallibleInterface, RecursiveMemoryEffects, SingleBlock, NoTerminator]> {
+def Mpcrt_PrepareOp : Mpcrt_CallOfBody<"prepare"> {
   let summary = "what an entry computes of its weights alone";
   let description = [{
-    The body writes views of `memory`, an argument of the entry with the attribute `mpcrt.prepared`, and
-    reads those and variables that the entry does not write. It runs when these have changed since
-    it last did (services->prepare), before the rest of the entry; `memory` keeps what it wrote. An
-    entry has at most one.
+    The body writes views of `memory`, an argument of the entry with the attribute `mpcrt.prepared`, and reads those and
+    variables that the entry does not write. It runs when these have changed since it last did (services->prepare), before
+    the rest of the entry; `memory` keeps what it wrote. An entry has at most one.
 
     Example:
     ```mlir
@@ -475,11 +480,9 @@ def Mpcrt_PrepareOp : Mpcrt_Op<"prepare", [Mpcrt_FallibleInterface, RecursiveMem
 def Mpcrt_ViewOp : Mpcrt_Op<"view", [Pure]> {
   let summary = "buffer in the arena of the call";
   let description = [{
-    A memref at byte `fixed + batch * per_sample` of the arena, or of memory that stays between calls
-    (mpcrt.prepare). The layout is dense; a dynamic
-    leading dimension has `extent * batch` rows (1 when absent). With `unstored` it has no memory: the
-    result of an mpcrt.interleave that its kernel consumes, for which the runtime has memory where it
-    needs some.
+    A memref at byte `fixed + batch * per_sample` of the arena, or of memory that stays between calls (mpcrt.prepare). The
+    layout is dense; a dynamic leading dimension has `extent * batch` rows (1 when absent). With `unstored` it has no memory:
+    the result of an mpcrt.interleave that its kernel consumes, for which the runtime has memory where it needs some.
 
     Example: `%0 = mpcrt.view %arena[%batch] fixed(128) per_sample(256) : memref<?xi8> -> memref<?x64xf32>`
   }];

@@ -56,8 +56,8 @@ def Mpcrt_AllGatherOp : Mpcrt_ReductionOp<"all_gather"> {
   let summary = "library call: the parts of an array that the ranks of a job own come together";
   let description = [{
     Each rank has written the elements that it owns (mpcrt.own_part); all get those of the others. Arrays of one `bucket` go in
-    one message, with the last of them (`ends_bucket`); until mpcrt.wait_for_ranks of the bucket nothing may touch them. On
-    buffers only.
+    one message, with the last of them (`ends_bucket`); until mpcrt.wait_for_ranks of the bucket nothing may touch them. That
+    may stand further up: then the gather goes on when the entry has ended, and its next run waits. On buffers only.
 
     Example: `mpcrt.all_gather outs(%w : memref<784x64xbf16>) {bucket = 3 : i64, ends_bucket}`
   }];
@@ -67,7 +67,7 @@ def Mpcrt_AllGatherOp : Mpcrt_ReductionOp<"all_gather"> {
   let hasVerifier = 1;
 }
 
-def Mpcrt_OwnPartOp : Mpcrt_Op<"own_part", [MemoryEffects<[MemRead]>]> {
+def Mpcrt_OwnPartOp : Mpcrt_Op<"own_part", [Mpcrt_HostCallInterface, MemoryEffects<[MemRead]>]> {
   let summary = "which of so many elements this rank owns";
   let description = [{
     `count` elements from `begin` on, which is a multiple of 64. All of them without ranks; on several ranks there may be none

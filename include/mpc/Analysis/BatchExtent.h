@@ -19,6 +19,8 @@ struct BatchExtent {
   }
   /// None when the product is quadratic in the batch or overflows.
   std::optional<BatchExtent> operator*(const BatchExtent &other) const;
+  /// None when the sum overflows.
+  std::optional<BatchExtent> operator+(const BatchExtent &other) const;
 };
 
 /// The argument of an entry that carries the batch (`mpcrt.batch`); null when there is none.

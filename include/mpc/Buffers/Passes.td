@@ -168,8 +168,7 @@ def PrepareWeights : PhasePass<"mpc-prepare-weights", "Buffers"> {
     not write (dequantized, transposed or padded kernels) get a place in memory that stays between
     calls, the argument `mpcrt.prepared`, and the ops that write them move into an mpcrt.prepare at the
     beginning. Only of predict, evaluate and train_step: the entries of a caller's own loop run once per
-    update. On a CPU only of predict, and of models with weights of integers: library calls pack others
-    themselves.
+    update. On a CPU only of predict.
 
     Precondition: buffers, before mpc-plan-memory. Remark `prepare-weights` (category mpc-memory): the
     bytes that stay.

@@ -94,7 +94,7 @@ def ConvertLinalgToMpcrt : PhasePass<"convert-linalg-to-mpcrt", "Buffers"> {
   }];
   let dependentDialects = ["::mpc::mpcrt::MpcrtDialect", "::mlir::arith::ArithDialect",
                            "::mlir::scf::SCFDialect", "::mlir::memref::MemRefDialect",
-                           "::mlir::LLVM::LLVMDialect"];
+                           "::mlir::LLVM::LLVMDialect", "::mlir::linalg::LinalgDialect"];
   let options = [Option<"device", "target", "::mpc::Device", "::mpc::Device::cpu",
                         "cpu, cuda or cuda:sm_N,…: on CUDA one row is a block, and dense copies are kernels">];
 }
@@ -212,14 +212,17 @@ def ShardUpdates : PhasePass<"mpc-shard-updates", "Kernels"> {
     For `mpcc --shard=optimizer`. A launch of a step that goes element by element through variables with `sharded`, and
     what an optimizer has of them, goes through the elements that the rank owns alone. A gradient that nothing else reads
     becomes mpcrt.reduce_scatter. What other ops read of these variables (16-bit copies of weights, or weights) is gathered
-    behind the update; variables that nothing else touches get `in_parts`: a rank has memory for its part only.
+    behind the update; variables that nothing else touches get `in_parts`: a rank has memory for its part only. Arrays go in
+    the order in which something waits for them: what touches them behind the update, or, of a shadow of weights in
+    @train_step, what touches it first in the next run.
 
     Where no variable is sharded, launches of @train_backward that make nothing but results of sums over ranks get the count
-    of mpcrt.own_part: all of them, or none in a part of a batch whose results nobody reads.
+    of mpcrt.own_part: all of them, or none in a part of a batch whose results nobody reads. Products of which nothing else
+    is read than such sums get `summed_by_parts`.
 
     A launch stays whole where something reads all that it wrote (norms of variables), and for fewer than 1,024 elements. A
     warning names variables that stay whole for the first reason; where all do, that is an error. A second run changes
-    nothing. Remark: `mpc-distribute` / `shards`.
+    nothing. Remarks: `mpc-distribute` / `shards`, `gathers`.
 
     ```mlir
     mpcrt.launch @update count(%n) grain(1365) args(%g, %w, %m : memref<?xf32>, memref<?xf32>, memref<?xf32>)
@@ -298,7 +301,9 @@ def ConvertMpcrtToLLVM : PhasePass<"convert-mpcrt-to-llvm", "Kernels"> {
   let description = [{
     A buffer becomes one pointer, because strides are static. Entries become `int32_t (call)`, kernels
     `void (arguments, begin, end)`. Structure ops (mpc.variable, ...) stay for the tables. Sums that may
-    be regrouped get an order that depends on their length alone.
+    be regrouped get an order that depends on their length alone. Eight calls or more with nothing between
+    them that does something become a constant table, through which @mpcrt_run_calls goes: the entry has
+    code for what else it does.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::cf::ControlFlowDialect",
                            "::mlir::arith::ArithDialect", "::mlir::vector::VectorDialect"];

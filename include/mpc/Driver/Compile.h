@@ -10,6 +10,7 @@
 #include "llvm/Support/Error.h"
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -23,6 +24,9 @@ enum class Mode { Auto, Train, Infer };
 /// Each but Json prints what the one before it does, and more.
 enum class Explain { Off, Layers, Ops, Passes, Json };
 
+/// The extent "?" in a shape of `--input-shape`: the batch of an ONNX model.
+inline constexpr int64_t kOpenExtent = std::numeric_limits<int64_t>::min();
+
 /// Extents of inputs, all or those behind the batch, by input; empty name: the only input.
 using InputShapes = std::map<std::string, llvm::SmallVector<int64_t>>;
 
@@ -31,6 +35,7 @@ struct LintChoice {
   bool isOn = false;              ///< else those alone that are told always
   bool isError = false;           ///< a finding ends the compilation
   std::set<std::string> silenced; ///< names of rules
+  std::string page;               ///< a file for a page about them; empty: none
 };
 
 /// The options of mpcc (docs/tools.md), checked for spelling but not for meaning.
@@ -48,6 +53,8 @@ struct CompileOptions {
   std::string trainable, frozen;
   /// Samples of every call; none: any number.
   std::optional<int64_t> batch;
+  /// `--batch=first`: any number, and arrays have them first where the file has not.
+  bool batchFirst = false;
   /// The extents that the file leaves open.
   InputShapes inputShapes;
   /// Further shapes of the inputs, each with an entry of its own (docs/decisions/0092).

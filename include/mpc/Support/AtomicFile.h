@@ -19,7 +19,9 @@ namespace mpc {
 /// names, leaves temporary files; whoever writes to the same paths next removes them.
 class AtomicFiles {
 public:
-  explicit AtomicFiles(llvm::StringRef directory) : directory(directory) {}
+  /// `option` is what names the directory on the command line, for errors.
+  explicit AtomicFiles(llvm::StringRef directory, llvm::StringRef option = "-o")
+      : directory(directory), option(option) {}
   AtomicFiles(const AtomicFiles &) = delete;
   AtomicFiles &operator=(const AtomicFiles &) = delete;
   ~AtomicFiles();
@@ -48,7 +50,7 @@ private:
   static void restore(llvm::ArrayRef<File> replaced);
   void discard();
 
-  std::string directory;
+  std::string directory, option;
   std::vector<std::string> madeDirectories; ///< by us, outermost first
   std::vector<File> files;
 };

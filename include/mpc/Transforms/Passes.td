@@ -151,6 +151,26 @@ def VerifyCasts : Pass<"mpc-verify-casts", "::mlir::ModuleOp"> {
 
 // ---- autodiff ----
 
+def SinkTransposes : PhasePass<"mpc-sink-transposes", "Casts"> {
+  let summary = "transpositions behind what computes each element for itself";
+  let description = [{
+    Images of files that have channels first are transposed around each convolution. A transposition of all large operands
+    of an elementwise op, cast or concatenation comes behind it, where it meets the one back, and the op meets the product
+    whose epilogue it may become. Vectors that broadcast are reshaped. An op with another operand of that size stays, and so
+    does one whose vectors would change the order of their elements.
+
+    ```mlir
+    %0 = mpc.transpose %y {permutation = array<i64: 0, 3, 1, 2>} : tensor<?x4x4x8xf32> -> tensor<?x8x4x4xf32>
+    %1 = mpc.relu %0 : tensor<?x8x4x4xf32>
+    %2 = mpc.transpose %1 {permutation = array<i64: 0, 2, 3, 1>} : tensor<?x8x4x4xf32> -> tensor<?x4x4x8xf32>
+    // becomes
+    %2 = mpc.relu %y : tensor<?x4x4x8xf32>
+    ```
+
+    What nobody reads any more stays for the clean-up. A second run changes nothing.
+  }];
+}
+
 def FormAttention : PhasePass<"mpc-form-attention", "Casts"> {
   let summary = "attention as one op";
   let description = [{
@@ -172,13 +192,15 @@ def FormAttention : PhasePass<"mpc-form-attention", "Casts"> {
     %y, %l = mpc.attention %q, %k, %v {scale = 0.125 : f64} : tensor<?x10x8x64xf16>, …
     ```
 
-    It may stand behind mpc-differentiate once more (`late`), for inference that has lost the dropout of probabilities.
+    It may stand behind mpc-differentiate once more (`late`), for inference that has lost the dropout of probabilities, and where
+    attention in float32 is one call on a CPU with fewer scores, too: nothing is rounded differently there.
 
     Remarks: `mpc-fusion` / `attention`, for each softmax of products of queries and keys.
   }];
   let options = [
     Option<"device", "target", "::mpc::Device", "::mpc::Device::cpu", "cpu, cuda or cuda:sm_N,…">,
     Option<"fewestScores", "fewest-scores", "int64_t", "8192", "CPU: leave heads with fewer as they are">,
+    Option<"fewestWideScores", "fewest-wide-scores", "int64_t", "256", "CPU, late: leave heads of float32 with fewer as they are">,
     Option<"late", "late", "bool", "false", "after mpc-differentiate: say nothing of what was left as it is before">,
   ];
 }
@@ -224,6 +246,17 @@ def Distribute : PhasePass<"mpc-distribute", "Scaling"> {
   let options = [Option<"gradientDtype", "gradient-dtype", "std::string", "\"float32\"",
                         "what sums of gradients go between ranks in: float32 or bfloat16">];
   let dependentDialects = ["::mpc::MpcDialect"];
+}
+
+def SendEarly : EntryPass<"mpc-send-early", "Scaling"> {
+  let summary = "compute early what ranks reduce, and wait for it late";
+  let description = [{
+    What an `mpc.all_reduce` needs comes directly behind the last value that it is made of: the gradient of a weight before
+    the backward pass goes on to the layer before. What needs a reduction, and no reduction needs, comes behind the last one, in
+    the order of the reductions: updates of the first gradients go while the last ones are under way. No value changes.
+
+    Entries without reductions stay as they are. A second run changes nothing.
+  }];
 }
 
 // ---- fusion ----
@@ -306,6 +339,8 @@ def PadDims : PhasePass<"mpc-pad-dims", "Scaling"> {
     %q = mpc.contract %x, %p contracting [1] x [0] : (tensor<?x16xbf16>, tensor<16x16xbf16>) -> tensor<?x16xbf16>
     %y = mpc.slice %q {axis = 1 : i64, offset = 0 : i64, size = 10 : i64} : tensor<?x16xbf16> -> tensor<?x10xbf16>
     ```
+
+    On CUDA convolutions of i8 become contractions of what their windows read.
 
     Remarks: `mpc-fusion` / `padded`, `not-padded`, one per dimension, with what it is called in the
     layer (units, width, vocabulary, channels, filters) and the advice of Keras's mixed precision guide

@@ -2,6 +2,7 @@
 // One clone of each kernel per x86-64 level, told apart by function attributes; the code generator
 // then selects instructions per function, so one module and one object hold them all.
 #include "lib/Codegen/CPU/IsaVersions.h"
+#include "lib/Codegen/CPU/ConstantDivisions.h"
 #include "lib/Codegen/CPU/HalfConversions.h"
 #include "mpc-rt/executable.h"
 #include "llvm/ADT/StringMap.h"
@@ -32,6 +33,8 @@ static void setLevel(llvm::Function &function, const IsaLevel &level) {
   function.addFnAttr("target-cpu", level.cpu);
   function.addFnAttr("prefer-vector-width", level.vectorWidth);
   lowerHalfConversions(function, level.hasF16C);
+  if (level.isa >= MPC_RT_ISA_X86_64_V4)
+    lowerConstantDivisions(function);
 }
 
 std::vector<IsaLevel> mpc::listLevels(StringRef march) {

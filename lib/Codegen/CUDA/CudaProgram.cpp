@@ -15,7 +15,7 @@ llvm::Expected<CudaProgram> mpc::buildCudaProgram(mlir::ModuleOp module, const C
   if (!target.sourceOnly)
     if (llvm::Error error = checkNvrtc())
       return error;
-  auto source = printCudaKernels(module);
+  auto source = printCudaKernels(module, target.fp32Precision);
   if (failed(source))
     return internalError("a kernel has no CUDA form");
   CudaProgram program;
@@ -24,7 +24,7 @@ llvm::Expected<CudaProgram> mpc::buildCudaProgram(mlir::ModuleOp module, const C
   program.text = std::move(source->text);
   program.hash = Sha256::of(program.text);
   program.keepText = target.keepSource;
-  program.tf32 = target.tf32;
+  program.fp32Precision = target.fp32Precision;
   if (target.sourceOnly) {
     // No driver takes it: a GPU says so when the model is loaded.
     program.images.push_back({target.ptx(), /*isPtx=*/true, "// --target=cuda:source"});
@@ -141,7 +141,8 @@ void mpc::addCudaTables(llvm::Module &module, const CudaProgram &program) {
                             b.i32(images.size()), b.i32(kernels.size()), b.array(images, "images"),
                             b.array(kernels, "kernels"), source, b.i64(compressed.size()),
                             b.i64(program.text.size()), b.bytes(program.hash, "hash", true),
-                            b.i32(program.tf32), b.i32(groups.size()), b.array(groups, "groups")}),
+                            b.i32(unsigned(program.fp32Precision)), b.i32(groups.size()),
+                            b.array(groups, "groups")}),
                "program");
   llvm::IRBuilder<> builder(module.getContext());
   auto *query =

@@ -18,7 +18,7 @@ struct CudaProgram {
   std::string text;
   std::string hash; ///< of the text, hex
   bool keepText = true;
-  bool tf32 = false;
+  Fp32Precision fp32Precision = Fp32Precision::ieee;
 };
 
 /// Prints the kernels of a module after the phase kernels, and says which images there will be.

@@ -37,7 +37,7 @@ static LogicalResult printGlobal(memref::GlobalOp global, llvm::raw_ostream &os)
   return success();
 }
 
-FailureOr<CudaSource> mpc::printCudaKernels(ModuleOp module) {
+FailureOr<CudaSource> mpc::printCudaKernels(ModuleOp module, Fp32Precision fp32Precision) {
   CudaSource source;
   std::string kernels;
   llvm::SetVector<StringAttr> globals;
@@ -89,7 +89,7 @@ FailureOr<CudaSource> mpc::printCudaKernels(ModuleOp module) {
     source.groups.push_back(made);
   }
   llvm::raw_string_ostream os(source.text);
-  os << getCudaPrelude() << getCudaLibraryKernels(module);
+  os << getCudaPrelude() << getCudaLibraryKernels(module, fp32Precision);
   for (StringAttr name : globals) {
     os << "\n";
     failedOnce |= failed(printGlobal(module.lookupSymbol<memref::GlobalOp>(name), os));

@@ -5,6 +5,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Support/LLVM.h"
+#include "mpc/Codegen/CUDA/Target.h"
 #include <string>
 #include <vector>
 
@@ -39,7 +40,7 @@ inline constexpr unsigned kCudaBlockThreads = 256;
 /// `name(arguments..., count)` per kernel, in which each thread does whole iterations of the
 /// launch, one after the other in steps of the grid. Failure, with errors on the ops, for what has
 /// no CUDA form.
-mlir::FailureOr<CudaSource> printCudaKernels(mlir::ModuleOp module);
+mlir::FailureOr<CudaSource> printCudaKernels(mlir::ModuleOp module, Fp32Precision fp32Precision);
 
 } // namespace mpc
 

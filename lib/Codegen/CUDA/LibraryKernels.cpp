@@ -428,9 +428,9 @@ static std::string reluBitKernels() {
   return text;
 }
 
-std::string mpc::getCudaLibraryKernels(ModuleOp module) {
+std::string mpc::getCudaLibraryKernels(ModuleOp module, Fp32Precision fp32Precision) {
   bool relu = false, bits = false, gelu = false, sums = false, products = false,
-       convolutions = false, attention = false, float8 = false;
+       convolutions = false, attention = false, float8 = false, split = false;
   module.walk([&](mpcrt::ContractOp op) {
     relu |= op.getActivation() != Activation::None;
     bits |= op.getMask() || op.getWhere();
@@ -438,14 +438,18 @@ std::string mpc::getCudaLibraryKernels(ModuleOp module) {
     sums |= bool(op.getSums());
     const bool isPair = isFloat8(getElementTypeOrSelf(op.getLhs()));
     float8 |= isPair;
+    split |= getElementTypeOrSelf(op.getLhs()).isF32();
     products |= !isPair && needsKernel(op);
   });
   module.walk(
       [&](Operation *op) { attention |= isa<mpcrt::AttendOp, mpcrt::AttendGradientOp>(op); });
   // A convolution brings all kernels: runtime/cts runs on the library of such a model.
   module.walk([&](mpcrt::ConvolveOp) {
-    relu = bits = gelu = sums = products = convolutions = attention = float8 = true;
+    relu = bits = gelu = sums = products = convolutions = attention = float8 = split = true;
   });
+  bool traces = false;
+  module.walk([&](mpcrt::TraceOp) { traces = true; });
+  split = (split || attention) && fp32Precision == Fp32Precision::tf32x3;
   std::string text;
   if (relu || bits)
     text += kRelu; // whose functions those of bits call
@@ -453,7 +457,7 @@ std::string mpc::getCudaLibraryKernels(ModuleOp module) {
     text += reluBitKernels();
   if (gelu)
     text += getCudaGeluKernels();
-  if (products || convolutions || attention || float8 || sums)
+  if (products || convolutions || attention || float8 || sums || split || traces)
     text += getCudaKernelArguments();
   if (sums)
     text += getCudaColumnSumKernels();
@@ -463,9 +467,13 @@ std::string mpc::getCudaLibraryKernels(ModuleOp module) {
     text += kProduct;
   if (float8)
     text += getCudaFloat8Kernels();
+  if (split)
+    text += getCudaSplitKernels();
   if (convolutions)
     text += kConvolution;
   if (attention)
     text += getCudaAttentionKernels();
+  if (traces)
+    text += getCudaStatisticsKernels();
   return text;
 }

@@ -2,6 +2,7 @@
 // Names of targets.
 #include "mpc/Codegen/CUDA/Target.h"
 #include "lib/Codegen/CUDA/KernelSource.h"
+#include "mpc-rt/cuda.h"
 #include "llvm/ADT/SmallVector.h"
 
 using namespace mpc;
@@ -34,8 +35,23 @@ std::optional<CudaTarget> mpc::parseCudaTarget(StringRef text) {
   return target;
 }
 
-std::optional<std::string> mpc::printCudaSource(mlir::ModuleOp module) {
-  auto source = printCudaKernels(module);
+static_assert(unsigned(Fp32Precision::ieee) == MPC_RT_FP32_IEEE &&
+              unsigned(Fp32Precision::tf32) == MPC_RT_FP32_TF32 &&
+              unsigned(Fp32Precision::tf32x3) == MPC_RT_FP32_TF32X3);
+
+std::optional<Fp32Precision> mpc::parseFp32Precision(StringRef text) {
+  const auto *found = llvm::find(fp32PrecisionNames, text);
+  if (found == std::end(fp32PrecisionNames))
+    return std::nullopt;
+  return Fp32Precision(found - std::begin(fp32PrecisionNames));
+}
+
+StringRef mpc::stringifyFp32Precision(Fp32Precision precision) {
+  return fp32PrecisionNames[unsigned(precision)];
+}
+
+std::optional<std::string> mpc::printCudaSource(mlir::ModuleOp module, const CudaTarget &target) {
+  auto source = printCudaKernels(module, target.fp32Precision);
   if (failed(source))
     return std::nullopt;
   return std::move(source->text);

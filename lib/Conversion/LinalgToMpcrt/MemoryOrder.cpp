@@ -88,8 +88,8 @@ MemoryOrder::MemoryOrder(Block &block, BufferUses &uses) : block(block), uses(us
   for (auto &[_, arena] : arenas)
     arena->sort();
   for (Operation &op : block)
-    for (Track *track : ownTracksOf(&op))
-      track->try_emplace(places[&op], &op);
+    for (auto [track, isWritten] : touchesOf(&op))
+      track->add(places[&op], &op, isWritten);
 }
 
 MemoryOrder::Track *MemoryOrder::ownTrackOf(Value base) {
@@ -104,18 +104,20 @@ MemoryOrder::Track *MemoryOrder::ownTrackOf(Value base) {
   return track.get();
 }
 
-SmallVector<MemoryOrder::Track *> MemoryOrder::ownTracksOf(Operation *op) {
+SmallVector<MemoryOrder::Touch> MemoryOrder::touchesOf(Operation *op) {
   const auto &touched = uses.of(op);
   if (!touched)
-    return {&unknown, &all};
-  SmallVector<Track *> tracks;
+    return {{&unknown, true}, {&all, true}};
+  SmallVector<Touch> touches;
+  bool writes = false;
   for (const BufferUse &use : *touched) {
     Track *own = ownTrackOf(use.base);
-    tracks.push_back(own ? own : &unknown);
+    touches.push_back({own ? own : &unknown, use.isWritten});
+    writes |= use.isWritten;
   }
-  if (!tracks.empty())
-    tracks.push_back(&all);
-  return tracks;
+  if (!touches.empty())
+    touches.push_back({&all, writes});
+  return touches;
 }
 
 SmallVector<MemoryOrder::Track *> MemoryOrder::tracksOf(Value base) {
@@ -136,7 +138,7 @@ Operation *MemoryOrder::findNext(Operation *op, Value buffer) {
   std::optional<std::pair<Place, Operation *>> first;
   const Place after = places.lookup(op);
   for (Track *track : tracksOf(baseOf(buffer)))
-    for (auto next = track->upper_bound(after); next != track->end(); ++next) {
+    for (auto next = track->ops.upper_bound(after); next != track->ops.end(); ++next) {
       if (first && first->first <= next->first)
         break;
       const auto &touched = uses.of(next->second);
@@ -153,16 +155,18 @@ Operation *MemoryOrder::findNext(Operation *op, Value buffer) {
 bool MemoryOrder::anyOrderedWith(Operation *op, Operation *first, Operation *last,
                                  llvm::function_ref<bool(Operation *)> matches) {
   const Place from = places.lookup(first), to = places.lookup(last);
-  SmallVector<Track *> tracks;
-  if (const auto &touched = uses.of(op))
+  // Where it writes, all others matter; where it reads, those that write.
+  llvm::SmallDenseMap<Track *, bool> tracks;
+  if (const auto &touched = uses.of(op)) {
     for (const BufferUse &use : *touched)
-      llvm::append_range(tracks, tracksOf(use.base));
-  else
-    tracks.push_back(&all);
-  llvm::sort(tracks);
-  tracks.erase(llvm::unique(tracks), tracks.end());
-  return llvm::any_of(tracks, [&](Track *track) {
-    for (auto other = track->lower_bound(from); other != track->end() && other->first < to; ++other)
+      for (Track *track : tracksOf(use.base))
+        tracks[track] |= use.isWritten;
+  } else {
+    tracks[&all] = true;
+  }
+  return llvm::any_of(tracks, [&](const auto &entry) {
+    const auto &others = entry.second ? entry.first->ops : entry.first->writers;
+    for (auto other = others.lower_bound(from); other != others.end() && other->first < to; ++other)
       if (other->second != op && uses.dependOnEachOther(other->second, op) &&
           matches(other->second))
         return true;
@@ -197,18 +201,19 @@ bool MemoryOrder::moveDefinitions(RewriterBase &rewriter, ArrayRef<Value> values
 
 std::function<void(Operation *)> MemoryOrder::replace(Operation *a, Operation *b,
                                                       Operation *point) {
-  SmallVector<Track *> tracks = ownTracksOf(a);
-  llvm::append_range(tracks, ownTracksOf(b));
+  SmallVector<Touch> touches = touchesOf(a);
+  llvm::append_range(touches, touchesOf(b));
   const Place place = places.lookup(point);
-  for (Track *track : tracks) {
-    track->erase(places.lookup(a));
-    track->erase(places.lookup(b));
-  }
-  return [this, tracks, place](Operation *merged) {
+  for (auto [track, _] : touches)
+    for (auto *ops : {&track->ops, &track->writers}) {
+      ops->erase(places.lookup(a));
+      ops->erase(places.lookup(b));
+    }
+  return [this, touches, place](Operation *merged) {
     places[merged] = place;
-    for (Track *track : tracks)
-      track->try_emplace(place, merged);
+    for (auto [track, isWritten] : touches)
+      track->add(place, merged, isWritten);
     if (!uses.of(merged))
-      unknown.try_emplace(place, merged);
+      unknown.add(place, merged, /*writes=*/true);
   };
 }

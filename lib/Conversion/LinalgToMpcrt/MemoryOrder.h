@@ -35,8 +35,20 @@ public:
 
 private:
   using Place = uint64_t;
-  /// Ops that touch one piece of memory.
-  using Track = std::map<Place, mlir::Operation *>;
+  /// Ops that touch one piece of memory, and those of them that write it: of what many read, as of
+  /// a number for all updates, a reader asks the writers alone.
+  struct Track {
+    std::map<Place, mlir::Operation *> ops, writers;
+    void add(Place place, mlir::Operation *op, bool writes) {
+      ops.try_emplace(place, op);
+      if (writes)
+        writers.try_emplace(place, op);
+    }
+  };
+  struct Touch {
+    Track *track;
+    bool isWritten;
+  };
   /// The pieces of an arena, sorted, with what tells from one of them on that no later, or no
   /// earlier, one overlaps.
   struct Arena {
@@ -57,7 +69,7 @@ private:
   llvm::SmallVector<Track *> tracksOf(mlir::Value base);
   /// The track of exactly this memory; null if it is not known what memory it is.
   Track *ownTrackOf(mlir::Value base);
-  llvm::SmallVector<Track *> ownTracksOf(mlir::Operation *op);
+  llvm::SmallVector<Touch> touchesOf(mlir::Operation *op);
 
   mlir::Block &block;
   BufferUses &uses;

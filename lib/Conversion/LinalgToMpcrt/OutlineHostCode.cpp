@@ -23,9 +23,10 @@ namespace mpc {
 using namespace mlir;
 using namespace mpc;
 
-/// The device runs such an op as a whole, in the order of the host's calls.
+/// The device runs such an op as a whole, or has run all before it, in the order of the host's
+/// calls.
 static bool isCall(Operation *op) {
-  return isa<mpcrt::LaunchOp, mpcrt::ServiceCallOpInterface>(op);
+  return isa<mpcrt::LaunchOp, mpcrt::TraceOp, mpcrt::ServiceCallOpInterface>(op);
 }
 
 static bool containsCall(Operation *op) {

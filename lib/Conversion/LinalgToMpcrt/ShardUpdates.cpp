@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The pass: each rank of a job updates its part of variables.
+#include "lib/Conversion/LinalgToMpcrt/SummedProducts.h"
 #include "lib/Conversion/LinalgToMpcrt/UpdatesOfRanks.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Remarks.h"
@@ -38,7 +39,8 @@ class EntryRewriter {
 public:
   EntryRewriter(func::FuncOp entry, UpdatesOfRanks &updates,
                 const llvm::SetVector<Operation *> &gathered, int64_t bucketBytes)
-      : entry(entry), updates(updates), gathered(gathered), bucketBytes(bucketBytes) {
+      : entry(entry), updates(updates), gathered(gathered), bucketBytes(bucketBytes),
+        repeats(entryRoleOf(entry) == EntryRole::TrainStep) {
     entry.walk([&](mpcrt::WaitForRanksOp wait) {
       bucket = std::max<int64_t>(bucket, static_cast<int64_t>(wait.getBucket()) + 1);
     });
@@ -80,42 +82,83 @@ private:
         if (!step || step->isBeforeInBlock(stepOf(update->launch)))
           step = stepOf(update->launch);
       }
-    llvm::MapVector<std::pair<Operation *, Type>, SmallVector<Value>> groups;
-    for (auto [buffer, step] : last)
-      groups[{step, getElementTypeOrSelf(buffer.getType())}].push_back(buffer);
-    for (auto &[key, buffers] : groups)
-      gatherBehind(key.first, buffers);
+    llvm::MapVector<std::tuple<Operation *, Type, unsigned>, SmallVector<Gather>> groups;
+    for (auto [buffer, step] : last) {
+      const auto [first, isNextRun] = findReader(buffer, step);
+      SmallVector<Gather> &group =
+          groups[{step, getElementTypeOrSelf(buffer.getType()), unsigned(isNextRun)}];
+      group.push_back({buffer, first, group.size()});
+    }
+    for (auto &[key, group] : groups) {
+      // Messages go in the order in which they are waited for.
+      llvm::sort(group, [](const Gather &a, const Gather &b) {
+        return a.reader == b.reader ? a.number < b.number : a.reader->isBeforeInBlock(b.reader);
+      });
+      gatherBehind(std::get<0>(key), group, /*isNextRun=*/std::get<2>(key) != 0);
+    }
+    if (gathers != 0)
+      remark::passed(
+          entry.getLoc(),
+          remark::RemarkOpts::name("gathers").category("mpc-distribute").function(entry.getName()))
+          << (llvm::Twine(gathers) + " arrays of " + llvm::Twine(gatheredBytes) +
+              " bytes are gathered in " + llvm::Twine(messages) + " messages; " +
+              llvm::Twine(nextRunBytes) + " bytes go while the next step begins")
+                 .str();
   }
 
-  void gatherBehind(Operation *step, ArrayRef<Value> buffers) {
-    while (!buffers.empty()) {
+  /// An array that is gathered, and the first op behind that touches it.
+  struct Gather {
+    Value buffer;
+    Operation *reader;
+    size_t number; // of those behind one step
+  };
+
+  /// The first op that touches the buffer when `step` has written it, and whether that is one of
+  /// the entry's next run. Only entries read a shadow, so that the runtime knows when somebody
+  /// does.
+  std::pair<Operation *, bool> findReader(Value buffer, Operation *step) {
+    Operation *behind = nullptr, *next = step;
+    for (OpOperand *touch : findTouches(buffer)) {
+      Operation *user = step->getBlock()->findAncestorOpInBlock(*touch->getOwner());
+      if (!user || user == step)
+        continue;
+      Operation *&first = step->isBeforeInBlock(user) ? behind : next;
+      if (!first || user->isBeforeInBlock(first))
+        first = user;
+    }
+    VariableOp variable = updates.variableOf(buffer);
+    if (!behind && repeats && variable.getShadowOf())
+      return {next, true};
+    return {behind ? behind : step->getBlock()->getTerminator(), false};
+  }
+
+  void gatherBehind(Operation *step, ArrayRef<Gather> group, bool isNextRun) {
+    while (!group.empty()) {
       size_t many = 1;
-      for (int64_t bytes = bytesOf(buffers[0]);
-           many < buffers.size() && (bytes += bytesOf(buffers[many])) <= bucketBytes;)
-        ++many;
-      send(step, buffers.take_front(many));
-      buffers = buffers.drop_front(many);
+      int64_t bytes = bytesOf(group[0].buffer);
+      for (; many < group.size() && bytes + bytesOf(group[many].buffer) <= bucketBytes; ++many)
+        bytes += bytesOf(group[many].buffer);
+      send(step, group.take_front(many));
+      ++messages;
+      gathers += static_cast<int64_t>(many);
+      gatheredBytes += bytes;
+      nextRunBytes += isNextRun ? bytes : 0;
+      group = group.drop_front(many);
     }
   }
 
   /// One message, which is waited for in front of what touches the first of its arrays.
-  void send(Operation *step, ArrayRef<Value> buffers) {
-    Block *block = step->getBlock();
-    Operation *first = block->getTerminator();
-    for (Value buffer : buffers)
-      for (OpOperand *touch : findTouches(buffer))
-        if (Operation *user = block->findAncestorOpInBlock(*touch->getOwner());
-            user && step->isBeforeInBlock(user) && user->isBeforeInBlock(first))
-          first = user;
-    OpBuilder behind(step->getContext()), before(first);
+  void send(Operation *step, ArrayRef<Gather> group) {
+    OpBuilder behind(step->getContext()), before(group.front().reader);
+    const Location loc = step->getLoc();
     while (isa<mpcrt::AllGatherOp>(step->getNextNode()))
       step = step->getNextNode(); // messages that were sent before
     behind.setInsertionPointAfter(step);
-    for (Value buffer : buffers) {
-      const StringRef layer = layerPathOf(step->getLoc());
-      mpcrt::AllGatherOp::create(behind, step->getLoc(), TypeRange(), buffer, bucket,
-                                 /*ends_bucket=*/buffer == buffers.back(), layer);
-      mpcrt::WaitForRanksOp::create(before, step->getLoc(), TypeRange(), buffer, bucket, layer);
+    for (const Gather &gather : group) {
+      const StringRef layer = layerPathOf(loc);
+      mpcrt::AllGatherOp::create(behind, loc, TypeRange(), gather.buffer, bucket,
+                                 /*ends_bucket=*/&gather == &group.back(), layer);
+      mpcrt::WaitForRanksOp::create(before, loc, TypeRange(), gather.buffer, bucket, layer);
     }
     ++bucket;
   }
@@ -147,7 +190,9 @@ private:
   UpdatesOfRanks &updates;
   const llvm::SetVector<Operation *> &gathered;
   const int64_t bucketBytes;
+  const bool repeats; // training runs this entry again and again, not stages with others between
   int64_t bucket = 0; // the next one
+  int64_t messages = 0, gathers = 0, gatheredBytes = 0, nextRunBytes = 0;
   llvm::DenseMap<std::pair<Operation *, int64_t>, OwnPart> parts;
 };
 
@@ -196,8 +241,10 @@ struct ShardUpdatesPass : mpc::impl::ShardUpdatesBase<ShardUpdatesPass> {
     if (module.walk([](mpcrt::OwnPartOp) { return WalkResult::interrupt(); }).wasInterrupted())
       return; // a run before this one
     if (llvm::none_of(module.getOps<VariableOp>(),
-                      [](VariableOp variable) { return variable.getSharded(); }))
-      return limitResults(module);
+                      [](VariableOp variable) { return variable.getSharded(); })) {
+      limitResults(module);
+      return markSummedProducts(module); // behind it, by the counts of launches
+    }
     UpdatesOfRanks updates(module);
     llvm::SetVector<Operation *> gathered;
     int64_t inParts = 0;

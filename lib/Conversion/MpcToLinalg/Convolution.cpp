@@ -24,11 +24,14 @@ struct LowerConvolution : OpConversionPattern<Op> {
     Value bias = operands.size() > 2 ? operands[2] : Value();
     ConvolutionWindow window = op.getWindow();
     Activation activation = Activation::None;
+    int64_t border = 0;
+    if (auto forward = dyn_cast<ConvolutionOp>(op.getOperation()))
+      border = int64_t(forward.getBorder());
     if (auto epilogue = dyn_cast<EpilogueOpInterface>(op.getOperation()))
       activation = epilogue.getEpilogueActivation();
     rewriter.replaceOpWithNewOp<mpcrt::ConvolveOp>(
         op, TypeRange(type), direction, operands[0], operands[1], bias, out, window.strides,
-        window.paddingLow, window.paddingHigh, window.dilations, window.groups, activation,
+        window.paddingLow, window.paddingHigh, window.dilations, window.groups, activation, border,
         layerPathOf(loc));
     return success();
   }

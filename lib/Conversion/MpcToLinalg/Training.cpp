@@ -60,7 +60,8 @@ struct LowerTrace : OpConversionPattern<TraceOp> {
                                 ConversionPatternRewriter &rewriter) const override {
     mpcrt::TraceOp::create(rewriter, op.getLoc(), adaptor.getValue(), adaptor.getBefore(),
                            op.getDirectionAttr(), op.getSlotAttr(), op.getOpAttr(),
-                           op.getLayerAttr(), op.getSourcesAttr(), op.getScaledAttr());
+                           op.getLayerAttr(), op.getSourcesAttr(), op.getScaledAttr(),
+                           op.getFormatAttr());
     rewriter.eraseOp(op);
     return success();
   }

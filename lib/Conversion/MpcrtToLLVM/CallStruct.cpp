@@ -44,10 +44,10 @@ Value StackStruct::store(Emitter &emit, Block *prologue, size_t minimum, bool st
 }
 
 namespace {
-/// Fills the struct of one call.
+/// Lists the fields of one call.
 class CallWriter {
 public:
-  CallWriter(Emitter &emit, Value batch, Value kernel) : emit(emit), batch(batch), kernel(kernel) {}
+  explicit CallWriter(bool hasKernel) : hasKernel(hasKernel) {}
 
   void write(mpcrt::ContractOp op);
   void write(mpcrt::ConvolveOp op);
@@ -59,34 +59,35 @@ public:
   void write(mpcrt::AllGatherOp op) { writeReduction(op.getOut()); }
   void write(mpcrt::WaitForRanksOp op) { writeReduction(op.getOut()); }
 
-  StackStruct fields;
-  size_t minimum = 0;
+  CallFields call;
 
 private:
   void set(CField field, Value buffer) {
     if (buffer)
-      fields.set(field, emit.cast(buffer, emit.pointer()));
+      call.fields.push_back({field, CallField::Holds::buffer, buffer});
   }
+  void setBatch(CField field) { call.fields.push_back({field, CallField::Holds::batch, {}}); }
   template <typename Op> void writeAttention(Op op);
   void writeReduction(Value out) {
-    minimum = MPC_RT_ALL_REDUCE_CALL_MINIMUM;
+    call.minimum = MPC_RT_ALL_REDUCE_CALL_MINIMUM;
     set(MPC_C_FIELD(mpc_rt_all_reduce_call_t, data), out);
   }
-  Emitter &emit;
-  Value batch, kernel;
+
+  bool hasKernel;
 };
 } // namespace
 
 #define FIELD(name) MPC_C_FIELD(mpc_rt_contract_call_t, name)
 void CallWriter::write(mpcrt::ContractOp op) {
-  minimum = MPC_RT_CONTRACT_CALL_MINIMUM;
-  fields.set(FIELD(batch), batch);
+  call.minimum = MPC_RT_CONTRACT_CALL_MINIMUM;
+  setBatch(FIELD(batch));
   set(FIELD(lhs), op.getLhs());
   set(FIELD(rhs), op.getRhs());
   set(FIELD(bias), op.getBias());
   set(FIELD(out), op.getOut());
   set(FIELD(largest), op.getLargest());
-  fields.set(FIELD(kernel), kernel);
+  if (hasKernel)
+    call.fields.push_back({FIELD(kernel), CallField::Holds::kernel, {}});
   set(FIELD(sums), op.getSums());
   set(FIELD(where), op.getWhere());
   set(FIELD(mask), op.getMask());
@@ -99,14 +100,15 @@ void CallWriter::write(mpcrt::ContractOp op) {
   set(FIELD(places), op.getPlaces());
   set(FIELD(divisors), op.getDivisors());
   auto scale = cast<ShapedType>(op.getScale().getType());
-  fields.set(FIELD(blocks), emit.i64(scale.getDimSize(op.getTransposeRhs() ? 1 : 0)));
+  call.fields.push_back({FIELD(blocks), CallField::Holds::number, Value(),
+                         scale.getDimSize(op.getTransposeRhs() ? 1 : 0)});
 }
 #undef FIELD
 
 #define FIELD(name) MPC_C_FIELD(mpc_rt_convolve_call_t, name)
 void CallWriter::write(mpcrt::ConvolveOp op) {
-  minimum = MPC_RT_CONVOLVE_CALL_MINIMUM;
-  fields.set(FIELD(batch), batch);
+  call.minimum = MPC_RT_CONVOLVE_CALL_MINIMUM;
+  setBatch(FIELD(batch));
   set(FIELD(lhs), op.getLhs());
   set(FIELD(rhs), op.getRhs());
   set(FIELD(bias), op.getBias());
@@ -117,8 +119,8 @@ void CallWriter::write(mpcrt::ConvolveOp op) {
 #define FIELD(name) MPC_C_FIELD(mpc_rt_attend_call_t, name)
 /// Attention and its gradient both have these.
 template <typename Op> void CallWriter::writeAttention(Op op) {
-  minimum = MPC_RT_ATTEND_CALL_MINIMUM;
-  fields.set(FIELD(batch), batch);
+  call.minimum = MPC_RT_ATTEND_CALL_MINIMUM;
+  setBatch(FIELD(batch));
   set(FIELD(query), op.getQuery());
   set(FIELD(key), op.getKey());
   set(FIELD(value), op.getValue());
@@ -139,19 +141,39 @@ void CallWriter::write(mpcrt::AttendGradientOp op) {
 
 #define FIELD(name) MPC_C_FIELD(mpc_rt_trace_call_t, name)
 void CallWriter::write(mpcrt::TraceOp op) {
-  minimum = MPC_RT_TRACE_CALL_MINIMUM;
-  fields.set(FIELD(batch), batch);
+  call.minimum = MPC_RT_TRACE_CALL_MINIMUM;
+  setBatch(FIELD(batch));
   set(FIELD(value), op.getValue());
   set(FIELD(before), op.getBefore());
 }
 #undef FIELD
 
-Value mpc::storeCall(Emitter &emit, Block *prologue, Operation *op, Value batch, Value kernel) {
-  CallWriter writer(emit, batch, kernel);
+CallFields mpc::fieldsOf(Operation *op, bool hasKernel) {
+  CallWriter writer(hasKernel);
   llvm::TypeSwitch<Operation *>(op)
       .Case<mpcrt::ContractOp, mpcrt::ConvolveOp, mpcrt::AttendOp, mpcrt::AttendGradientOp,
             mpcrt::TraceOp, mpcrt::AllReduceOp, mpcrt::ReduceScatterOp, mpcrt::AllGatherOp,
             mpcrt::WaitForRanksOp>([&](auto call) { writer.write(call); })
       .DefaultUnreachable("describeCall() refuses other ops");
-  return writer.fields.store(emit, prologue, writer.minimum, /*startsWithSize=*/true);
+  return std::move(writer.call);
+}
+
+Value mpc::storeCall(Emitter &emit, Block *prologue, Operation *op, Value batch, Value kernel) {
+  const CallFields call = fieldsOf(op, /*hasKernel=*/bool(kernel));
+  auto valueOf = [&](const CallField &field) -> Value {
+    switch (field.holds) {
+    case CallField::Holds::buffer:
+      return emit.cast(field.buffer, emit.pointer());
+    case CallField::Holds::batch:
+      return batch;
+    case CallField::Holds::kernel:
+      return kernel;
+    case CallField::Holds::number:
+      return emit.i64(field.number);
+    }
+  };
+  StackStruct memory;
+  for (const CallField &field : call.fields)
+    memory.set(field.field, valueOf(field));
+  return memory.store(emit, prologue, call.minimum, /*startsWithSize=*/true);
 }

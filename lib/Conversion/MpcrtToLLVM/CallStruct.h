@@ -26,6 +26,23 @@ private:
   llvm::SmallVector<std::pair<CField, mlir::Value>> fields;
 };
 
+/// A field of a call's struct holds the address of a buffer, the batch, the address of a kernel on
+/// the result, or a number.
+struct CallField {
+  enum class Holds { buffer, batch, kernel, number };
+  CField field;
+  Holds holds;
+  mlir::Value buffer;
+  int64_t number = 0;
+};
+
+/// The fields that a call sets, and how many bytes its struct has at least.
+struct CallFields {
+  llvm::SmallVector<CallField> fields;
+  size_t minimum = 0;
+};
+CallFields fieldsOf(mlir::Operation *op, bool hasKernel);
+
 /// The address of the struct of this call, filled; `batch` is the call's, `kernel` the address of
 /// an mpc_rt_result_kernel_t, or null.
 mlir::Value storeCall(Emitter &emit, mlir::Block *prologue, mlir::Operation *op, mlir::Value batch,

@@ -47,6 +47,20 @@ static void lowerToLibm(ModuleOp module) {
   (void)applyOpPatternsGreedily(ops, std::move(patterns));
 }
 
+/// Bits that become a number and bits again stay bits. Without optimisation LLVM would take a
+/// bfloat16 between the two through float32, by functions that nothing links.
+static void foldBits(ModuleOp module) {
+  module.walk([](LLVM::BitcastOp op) {
+    auto number = op.getArg().getDefiningOp<LLVM::BitcastOp>();
+    if (!number || number.getArg().getType() != op.getType())
+      return;
+    op.replaceAllUsesWith(number.getArg());
+    op.erase();
+    if (number.use_empty())
+      number.erase();
+  });
+}
+
 /// The watched step has the calls of the step, in its order, and the numbers of these: the runtime
 /// then computes both alike, by the same plans, and what it measured of one holds for the other.
 static LogicalResult lowerEntries(ArrayRef<func::FuncOp> entries, TablePositions &tables) {
@@ -106,6 +120,7 @@ struct ConvertMpcrtToLLVMPass : mpc::impl::ConvertMpcrtToLLVMBase<ConvertMpcrtTo
     lowerHostLoops(module, hostLoops);
     if (failed(convertRest(module)))
       return signalPassFailure();
+    foldBits(module);
     module->setAttr(mpcrt::MpcrtDialect::kKernelsAttr,
                     ArrayAttr::get(&getContext(), tables.kernels));
     module->setAttr(mpcrt::MpcrtDialect::kAbiVersionAttr,
@@ -128,14 +143,15 @@ struct ConvertMpcrtToLLVMPass : mpc::impl::ConvertMpcrtToLLVMBase<ConvertMpcrtTo
   }
 
 private:
-  /// Everything between the calls: functions, and globals with an initializer, do not need each
-  /// other for it, and what else the module has (declarations of libm) comes behind them.
+  /// Everything between the calls: functions do not need each other for it, and what else the
+  /// module has (declarations of libm) comes behind them. Globals are ours: descriptors and tables.
   LogicalResult convertRest(ModuleOp module) {
     SmallVector<Operation *> withBody, others;
-    for (Operation &op : module.getBody()->getOperations()) {
-      const bool hasBody = isa<LLVM::LLVMFuncOp, LLVM::GlobalOp>(op) && !op.getRegion(0).empty();
-      (hasBody ? withBody : others).push_back(&op);
-    }
+    for (Operation &op : module.getBody()->getOperations())
+      if (isa<LLVM::LLVMFuncOp>(op) && !op.getRegion(0).empty())
+        withBody.push_back(&op);
+      else if (!isa<LLVM::GlobalOp>(op))
+        others.push_back(&op);
 
     RewritePatternSet structured(&getContext()), expansions(&getContext()), patterns(&getContext());
     populateSCFToControlFlowConversionPatterns(structured);

@@ -15,8 +15,8 @@ namespace {
 /// A constant struct under construction. What is not set is 0.
 class ConstantStruct {
 public:
-  ConstantStruct(Operation *op, std::string name, size_t size)
-      : op(op), name(std::move(name)), size(size),
+  ConstantStruct(Operation *op, std::string name, size_t size, TablePositions &tables)
+      : op(op), name(std::move(name)), size(size), tables(tables),
         builder(OpBuilder::atBlockBegin(op->getParentOfType<ModuleOp>().getBody())) {}
 
   void set(CField field, int64_t value) {
@@ -32,35 +32,51 @@ public:
   }
   void set(CField field, BatchExtent extent) { setAll(field, {extent.fixed, extent.perSample}); }
   void set(CField field, double value) { set(field, llvm::bit_cast<int64_t>(value)); }
+  /// Equal texts are one: each call of a layer has its path.
   void setText(CField field, StringRef text, StringRef suffix = "_layer") {
-    std::string terminated = text.str();
-    terminated.push_back('\0');
-    auto global = LLVM::GlobalOp::create(
-        builder, op->getLoc(), LLVM::LLVMArrayType::get(builder.getI8Type(), terminated.size()),
-        true, LLVM::Linkage::Internal, name + suffix.str(), builder.getStringAttr(terminated));
+    StringAttr &symbol = tables.texts[text];
+    if (!symbol) {
+      std::string terminated = text.str();
+      terminated.push_back('\0');
+      symbol = LLVM::GlobalOp::create(
+                   builder, op->getLoc(),
+                   LLVM::LLVMArrayType::get(builder.getI8Type(), terminated.size()), true,
+                   LLVM::Linkage::Internal, name + suffix.str(), builder.getStringAttr(terminated))
+                   .getSymNameAttr();
+    }
     fields.push_back(
-        {field.offset, LLVM::LLVMPointerType::get(op->getContext()), 0, global.getSymName()});
+        {field.offset, LLVM::LLVMPointerType::get(op->getContext()), 0, symbol.getValue()});
   }
 
   /// Its address.
   Value finish() {
     fillGaps();
-    SmallVector<Type> types;
-    for (const Field &field : fields)
-      types.push_back(field.type);
-    Type type = LLVM::LLVMStructType::getLiteral(op->getContext(), types);
+    // The numbers between two addresses are one constant: an op for each would be most of the code
+    // of a deep network.
+    SmallVector<Part> parts;
+    for (const Field &field : fields) {
+      if (parts.empty() || !field.symbol.empty() || !parts.back().symbol.empty())
+        parts.push_back({{}, {}, field.symbol});
+      parts.back().types.push_back(field.type);
+      if (field.symbol.empty())
+        parts.back().numbers.push_back(builder.getIntegerAttr(field.type, field.number));
+    }
+    MLIRContext *context = op->getContext();
+    Type type = LLVM::LLVMStructType::getLiteral(
+        context, llvm::map_to_vector(parts, [](const Part &part) { return part.type(); }));
     auto global = LLVM::GlobalOp::create(builder, op->getLoc(), type, true, LLVM::Linkage::Internal,
                                          name, Attribute());
     Block *block = new Block();
     global.getInitializer().push_back(block);
     Emitter emit{OpBuilder::atBlockEnd(block), op->getLoc()};
     Value value = LLVM::UndefOp::create(emit.builder, emit.loc, type);
-    for (auto [position, field] : llvm::enumerate(fields)) {
+    for (auto [position, part] : llvm::enumerate(parts)) {
       Value element;
-      if (!field.symbol.empty())
-        element = LLVM::AddressOfOp::create(emit.builder, emit.loc, field.type, field.symbol);
+      if (part.symbol.empty())
+        element = LLVM::ConstantOp::create(emit.builder, emit.loc, part.type(),
+                                           builder.getArrayAttr(part.numbers));
       else
-        element = field.type.isInteger(32) ? emit.i32(field.number) : emit.i64(field.number);
+        element = LLVM::AddressOfOp::create(emit.builder, emit.loc, part.type(), part.symbol);
       value = LLVM::InsertValueOp::create(emit.builder, emit.loc, value, element,
                                           ArrayRef<int64_t>{int64_t(position)});
     }
@@ -77,6 +93,18 @@ private:
     StringRef symbol;
 
     size_t end() const { return offset + (type.isInteger(32) ? 4 : 8); }
+  };
+  /// Numbers, or an address. C lays fields out alike in a struct of their own: addresses are words,
+  /// so that each part begins and ends with one.
+  struct Part {
+    SmallVector<Type> types;
+    SmallVector<Attribute> numbers;
+    StringRef symbol;
+
+    Type type() const {
+      return symbol.empty() ? LLVM::LLVMStructType::getLiteral(types.front().getContext(), types)
+                            : types.front();
+    }
   };
   /// In order, without holes: LLVM lays the struct out as C does.
   void fillGaps() {
@@ -103,6 +131,7 @@ private:
   Operation *op;
   std::string name;
   size_t size;
+  TablePositions &tables;
   OpBuilder builder;
   SmallVector<Field> fields;
 };
@@ -152,7 +181,7 @@ static FailureOr<Value> describe(mpcrt::ContractOp op, int32_t rhsVariable,
       return failure();
   unsigned id = tables.ids.contracts++;
   ConstantStruct table(op, ("mpcrt_contract_" + Twine(id) + tables.suffix).str(),
-                       sizeof(mpc_rt_contract_t));
+                       sizeof(mpc_rt_contract_t), tables);
   table.set(FIELD(struct_size), int64_t(sizeof(mpc_rt_contract_t)));
   table.set(FIELD(id), int64_t(id));
   table.set(FIELD(lhs_dtype), dtypeOf(op.getLhs()));
@@ -165,7 +194,8 @@ static FailureOr<Value> describe(mpcrt::ContractOp op, int32_t rhsVariable,
                         (op.hasPackedRhs() ? MPC_RT_CONTRACT_PACKED_RHS : 0) |
                         (op.roundsLhs() ? MPC_RT_CONTRACT_ROUND_LHS : 0) |
                         (op.roundsSums() ? MPC_RT_CONTRACT_ROUND_SUMS : 0) |
-                        (isConsumed(op) ? MPC_RT_CONTRACT_CONSUMED : 0);
+                        (isConsumed(op) ? MPC_RT_CONTRACT_CONSUMED : 0) |
+                        (op.getSummedByParts() ? MPC_RT_CONTRACT_SUMMED_BY_PARTS : 0);
   table.set(FIELD(flags), flags);
   table.set(FIELD(activation), activationOf(op));
   table.set(FIELD(batch), *batch);
@@ -191,7 +221,7 @@ static FailureOr<Value> describe(mpcrt::ConvolveOp op, int32_t rhsVariable,
   int64_t spatial = images.getRank() - 2;
   unsigned id = tables.ids.convolutions++;
   ConstantStruct table(op, ("mpcrt_convolution_" + Twine(id) + tables.suffix).str(),
-                       sizeof(mpc_rt_convolution_t));
+                       sizeof(mpc_rt_convolution_t), tables);
   table.set(FIELD(struct_size), int64_t(sizeof(mpc_rt_convolution_t)));
   table.set(FIELD(id), int64_t(id));
   table.set(FIELD(lhs_dtype), dtypeOf(op.getLhs()));
@@ -204,6 +234,7 @@ static FailureOr<Value> describe(mpcrt::ConvolveOp op, int32_t rhsVariable,
   table.set(FIELD(spatial_rank), spatial);
   table.set(FIELD(has_bias), int64_t(op.getBias() ? 1 : 0));
   table.set(FIELD(rhs_variable), int64_t(rhsVariable));
+  table.set(FIELD(border), int64_t(op.getBorder()));
   table.set(FIELD(batch), *batch);
   table.set(FIELD(groups), int64_t(op.getGroups()));
   table.set(FIELD(channels), images.getShape().back());
@@ -251,7 +282,7 @@ template <typename Op> static FailureOr<Value> describeAttention(Op op, TablePos
                     value = cast<MemRefType>(op.getValue().getType()).getShape();
   unsigned id = tables.ids.attentions++;
   ConstantStruct table(op, ("mpcrt_attention_" + Twine(id) + tables.suffix).str(),
-                       sizeof(mpc_rt_attention_t));
+                       sizeof(mpc_rt_attention_t), tables);
   table.set(FIELD(struct_size), int64_t(sizeof(mpc_rt_attention_t)));
   table.set(FIELD(id), int64_t(id));
   table.set(FIELD(dtype), dtypeOf(op.getQuery()));
@@ -281,17 +312,20 @@ static FailureOr<Value> describe(mpcrt::TraceOp op, TablePositions &tables) {
   std::optional<BatchExtent> first =
       type.getRank() > 0 ? getExtent(op.getValue(), 0) : std::nullopt;
   const bool hasRows = first && *first == BatchExtent{0, 1};
-  ConstantStruct table(op, "mpcrt_trace_" + std::to_string(tables.traces++),
-                       sizeof(mpc_rt_trace_t));
+  ConstantStruct table(op, "mpcrt_trace_" + std::to_string(tables.traces++), sizeof(mpc_rt_trace_t),
+                       tables);
   table.set(FIELD(struct_size), int64_t(sizeof(mpc_rt_trace_t)));
   table.set(FIELD(slot), static_cast<int64_t>(op.getSlot()));
   table.set(FIELD(dtype), dtypeOf(op.getValue()));
   table.set(FIELD(before_dtype), dtypeOf(op.getBefore() ? op.getBefore() : op.getValue()));
   // The enumeration has the ABI's values.
   table.set(FIELD(direction), static_cast<int64_t>(op.getDirection()));
-  const int64_t flags = (op.getScaled() ? MPC_RT_TRACE_SCALED : 0) |
-                        (hasRows ? MPC_RT_TRACE_ROWS : 0) |
-                        (op.getChange() ? MPC_RT_TRACE_CHANGE : 0);
+  const Type format = op.getFormat().value_or(Type());
+  const int64_t flags =
+      (op.getScaled() ? MPC_RT_TRACE_SCALED : 0) | (hasRows ? MPC_RT_TRACE_ROWS : 0) |
+      (op.getChange() ? MPC_RT_TRACE_CHANGE : 0) |
+      (isa_and_nonnull<Float8E4M3FNType>(format) ? MPC_RT_TRACE_FLOAT8_E4M3FN : 0) |
+      (isa_and_nonnull<Float8E5M2Type>(format) ? MPC_RT_TRACE_FLOAT8_E5M2 : 0);
   table.set(FIELD(flags), flags);
   table.set(FIELD(count), *count);
   table.setText(FIELD(layer), op.getLayer());
@@ -321,7 +355,7 @@ static FailureOr<Value> describeReduction(Operation *op, Value out, int64_t buck
                                           int64_t reduction, int64_t flags,
                                           TablePositions &tables) {
   ConstantStruct table(op, "mpcrt_reduction_" + std::to_string(tables.reductions++),
-                       sizeof(mpc_rt_all_reduce_t));
+                       sizeof(mpc_rt_all_reduce_t), tables);
   table.set(FIELD(struct_size), int64_t(sizeof(mpc_rt_all_reduce_t)));
   table.set(FIELD(bucket), bucket);
   table.set(FIELD(dtype), dtypeOf(out));

@@ -56,27 +56,48 @@ FailureOr<Value> HostFunction::readArgument(BlockArgument argument) {
   Emitter emit{OpBuilder::atBlockEnd(prologue), entry.getLoc()};
   Type ptr = emit.pointer();
   unsigned index = argument.getArgNumber();
+  auto element = [&](Value array, CallWord::Table table, unsigned position) -> FailureOr<Value> {
+    places[argument] = {table, position, {}};
+    return emit.load(array, 8 * int64_t(position), ptr);
+  };
   if (entry.getArgAttr(index, MpcDialect::kInputAttr) ||
       entry.getArgAttr(index, MpcDialect::kTargetAttr))
-    return emit.load(inputArray, 8 * inputIndex++, ptr);
+    return element(inputArray, CallWord::inputs, inputIndex++);
   if (entry.getArgAttr(index, MpcrtDialect::kOutputAttr))
-    return emit.load(outputArray, 8 * outputIndex++, ptr);
+    return element(outputArray, CallWord::outputs, outputIndex++);
   if (Attribute symbol = entry.getArgAttr(index, MpcDialect::kVariableAttr))
-    return emit.load(variableArray, 8 * int64_t(tables.variables.lookup(symbol)), ptr);
-  if (entry.getArgAttr(index, MpcrtDialect::kArenaAttr))
+    return element(variableArray, CallWord::variables, tables.variables.lookup(symbol));
+  if (entry.getArgAttr(index, MpcrtDialect::kArenaAttr)) {
+    places[argument] = {CallWord::numbers, CallWord::arena, {}};
     return emit.load(call, offsetof(mpc_rt_call_t, arena), ptr);
+  }
   if (entry.getArgAttr(index, MpcrtDialect::kPreparedAttr))
-    return kind == Kind::preparation ? FailureOr<Value>(prologue->getArgument(1)) : prepare();
+    switch (kind) {
+    case Kind::entry:
+      return prepare();
+    case Kind::rows:
+      return emit.load(call, kPreparedOfRows, ptr);
+    case Kind::preparation:
+      return Value(prologue->getArgument(1));
+    }
   return emit.load(call, offsetof(mpc_rt_call_t, batch), emit.builder.getI64Type());
 }
 
 /// Puts a marker behind every step of the body that may fail.
-SmallVector<Operation *> HostFunction::markFailures() {
+SmallVector<Operation *> HostFunction::markFailures(ArrayRef<CallRun> runs) {
   SmallVector<Operation *> resumes; // the steps after those
+  // A table returns its first failure; what is behind its last call is behind all of them.
+  DenseSet<Operation *> inside;
+  for (const CallRun &run : runs)
+    inside.insert(run.begin(), std::prev(run.end()));
   for (Operation &step : entry.getBody().front().without_terminator()) {
+    if (inside.contains(&step))
+      continue;
+    const bool isTable =
+        llvm::any_of(runs, [&](const CallRun &run) { return run.back() == &step; });
     const WalkResult search =
         step.walk([](mpcrt::FallibleOpInterface) { return WalkResult::interrupt(); });
-    if (search.wasInterrupted())
+    if (isTable || search.wasInterrupted())
       resumes.push_back(step.getNextNode());
   }
   // Two failing steps in a row resume at one erased op: the following one's first replacement

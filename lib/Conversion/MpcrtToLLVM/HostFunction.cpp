@@ -66,6 +66,25 @@ LogicalResult HostFunction::lowerCall(Operation *op) {
 
 // ---- Loops over rows ----------------------------------------------------------------------------
 
+/// The call as the body of a loop over rows gets it: where the entry has prepared memory, a copy of
+/// its own with the memory's address behind it, at `place`.
+static Value makeCallOfRows(func::FuncOp entry, RuntimeCalls &runtime, Value call, int64_t place,
+                            Emitter &emit) {
+  auto memory = llvm::find_if(entry.getArguments(), [&](BlockArgument argument) {
+    return entry.getArgAttr(argument.getArgNumber(), MpcrtDialect::kPreparedAttr) != nullptr;
+  });
+  if (memory == entry.getArguments().end())
+    return call;
+  Value copy = runtime.allocateSlots(emit, size_t(place) + sizeof(void *));
+  LLVM::MemcpyOp::create(emit.builder, emit.loc, copy, call, emit.i64(place),
+                         /*isVolatile=*/false);
+  // A newer runtime's call may be longer.
+  LLVM::StoreOp::create(emit.builder, emit.loc, emit.i32(place),
+                        emit.offset(copy, offsetof(mpc_rt_call_t, struct_size)));
+  LLVM::StoreOp::create(emit.builder, emit.loc, pointerTo(emit, *memory), emit.offset(copy, place));
+  return copy;
+}
+
 LogicalResult HostFunction::lowerRows(mpcrt::ParallelRowsOp op) {
   Location loc = op.getLoc();
   auto count = evaluateIndex(op.getCount());
@@ -97,7 +116,8 @@ LogicalResult HostFunction::lowerRows(mpcrt::ParallelRowsOp op) {
   if (failed(function) || failed(HostFunction(*function, tables, Kind::rows, count).run()))
     return failure();
   runtime.callService(emit, offsetof(mpc_rt_services_t, parallel_rows),
-                      {call, LLVM::AddressOfOp::create(emit.builder, loc, ptr, name),
+                      {makeCallOfRows(entry, runtime, call, kPreparedOfRows, emit),
+                       LLVM::AddressOfOp::create(emit.builder, loc, ptr, name),
                        emit.cast(op.getCount(), i64), array, emit.i32(products.size()),
                        emit.cast(getBatchArgument(entry), i64)});
   op.erase();
@@ -164,14 +184,9 @@ FailureOr<Value> HostFunction::prepare() {
 }
 
 LogicalResult HostFunction::lowerCopy(memref::CopyOp op) {
-  auto count = getElementCount(op.getSource());
-  Type element = getElementTypeOrSelf(op.getSource().getType());
-  if (!count)
-    return op.emitOpError("copies a size that is no function of the batch");
-  auto bytes =
-      *count * BatchExtent{llvm::divideCeil(storageType(element).getIntOrFloatBitWidth(), 8), 0};
-  if (!bytes)
-    return op.emitOpError("copies more than memory");
+  auto bytes = bytesOfCopy(op);
+  if (failed(bytes))
+    return failure();
   Emitter emit{OpBuilder(op), op.getLoc()};
   Value size = emit.cast(materialize(emit.builder, op.getLoc(), *bytes, getBatchArgument(entry)),
                          emit.builder.getI64Type());
@@ -181,11 +196,7 @@ LogicalResult HostFunction::lowerCopy(memref::CopyOp op) {
   return success();
 }
 
-/// Ops of mpcrt that do something, and copies: what becomes calls.
-static bool isCall(Operation *op) {
-  return isa<memref::CopyOp>(op) ||
-         (isa_and_nonnull<MpcrtDialect>(op->getDialect()) && !isMemoryEffectFree(op));
-}
+static bool isCall(Operation *op) { return isa<mpcrt::HostCallOpInterface, memref::CopyOp>(op); }
 
 LogicalResult HostFunction::lower(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
@@ -223,11 +234,48 @@ SmallVector<Operation *> HostFunction::findCalls() {
   return calls;
 }
 
-LogicalResult HostFunction::lowerAll(ArrayRef<Operation *> calls) {
+LogicalResult HostFunction::lowerRun(ArrayRef<Operation *> run) {
+  CallTable table(places, rhsVariables, runtime, tables);
   bool failedOnce = false; // all errors are reported together
-  for (Operation *op : calls)
-    failedOnce |= failed(lower(op));
+  for (Operation *op : run)
+    failedOnce |= failed(table.add(op));
+  if (failedOnce)
+    return failure();
+  Emitter emit{OpBuilder(run.back()), run.back()->getLoc()};
+  table.run(emit, call);
+  for (Operation *op : run)
+    op->erase();
+  return success();
+}
+
+/// In the order of the entry: descriptors have numbers.
+LogicalResult HostFunction::lowerAll(ArrayRef<CallRun> runs) {
+  DenseMap<Operation *, const CallRun *> runOf;
+  for (const CallRun &run : runs)
+    for (Operation *op : run)
+      runOf[op] = &run;
+  bool failedOnce = false;
+  DenseSet<const CallRun *> lowered;
+  auto lowerOnce = [&](const CallRun *run) {
+    if (lowered.insert(run).second)
+      failedOnce |= failed(lowerRun(*run));
+  };
+  for (Operation *op : findCalls()) {
+    if (const CallRun *run = runOf.lookup(op))
+      lowerOnce(run);
+    else
+      failedOnce |= failed(lower(op));
+  }
+  for (const CallRun &run : runs)
+    lowerOnce(&run);
   return failure(failedOnce);
+}
+
+void mpc::eraseUnused(Block &block, ArrayRef<Operation *> kept) {
+  const DenseSet<Operation *> keeps(kept.begin(), kept.end());
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (isOpTriviallyDead(&op) && !keeps.contains(&op))
+      op.erase();
 }
 
 LogicalResult HostFunction::run() {
@@ -239,13 +287,17 @@ LogicalResult HostFunction::run() {
     return failure();
   }
   // Calls are lowered while the entry is still a function of buffers: extents are asked for.
-  SmallVector<Operation *> calls = findCalls();
-  SmallVector<Operation *> markers = markFailures();
+  SmallVector<CallRun> runs;
+  if (kind == Kind::entry)
+    runs = findCallRuns(entry);
+  SmallVector<Operation *> markers = markFailures(runs);
   if (kind == Kind::entry)
     function->setAttr(mpcrt::MpcrtDialect::kEntryTableAttr, describe());
-  const LogicalResult lowered = lowerAll(calls);
+  const LogicalResult lowered = lowerAll(runs);
   // After a failure, too: the calls that were lowered use what the prologue has read.
   takeBody(*arguments);
+  if (!runs.empty())
+    eraseUnused(*prologue, markers);
   if (failed(lowered) || kind != Kind::entry || !cutIntoStages(markers))
     returnFailures(function, runtime.getStatus(), markers);
   return lowered;

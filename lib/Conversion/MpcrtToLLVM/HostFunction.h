@@ -5,6 +5,7 @@
 
 #include "dialects/mpcrt/IR/Mpcrt.h"
 #include "lib/Conversion/MpcrtToLLVM/CallStruct.h"
+#include "lib/Conversion/MpcrtToLLVM/CallTable.h"
 #include "lib/Conversion/MpcrtToLLVM/Descriptors.h"
 #include "lib/Conversion/MpcrtToLLVM/Emitter.h"
 #include "lib/Conversion/MpcrtToLLVM/Lowering.h"
@@ -33,8 +34,9 @@ private:
   mlir::FailureOr<llvm::SmallVector<mlir::Value>> readArguments();
   mlir::FailureOr<mlir::Value> readArgument(mlir::BlockArgument argument);
   llvm::SmallVector<mlir::Operation *> findCalls();
-  llvm::SmallVector<mlir::Operation *> markFailures();
-  mlir::LogicalResult lowerAll(llvm::ArrayRef<mlir::Operation *> calls);
+  mlir::LogicalResult lowerRun(llvm::ArrayRef<mlir::Operation *> run);
+  llvm::SmallVector<mlir::Operation *> markFailures(llvm::ArrayRef<CallRun> runs);
+  mlir::LogicalResult lowerAll(llvm::ArrayRef<CallRun> runs);
   void takeBody(llvm::ArrayRef<mlir::Value> arguments);
   static void returnFailures(mlir::LLVM::LLVMFuncOp function, mlir::Value status,
                              llvm::ArrayRef<mlir::Operation *> markers);
@@ -50,6 +52,8 @@ private:
   mlir::LogicalResult lowerRows(mpcrt::ParallelRowsOp op);
   /// The memory that the entry's mpcrt.prepare wrote; called in the prologue.
   mlir::FailureOr<mlir::Value> prepare();
+  /// Where the body of a loop over rows finds the address of that memory: behind its call.
+  static constexpr int64_t kPreparedOfRows = sizeof(mpc_rt_call_t);
   mlir::LogicalResult lowerOwnPart(mpcrt::OwnPartOp op);
   mlir::LogicalResult lowerContractOfRows(mpcrt::ContractOp op);
   mlir::LogicalResult lowerLaunchOfRows(mpcrt::LaunchOp op);
@@ -65,6 +69,7 @@ private:
   mlir::Value call;
   mlir::Value inputArray, outputArray, variableArray; // of the call
   unsigned inputIndex = 0, outputIndex = 0;           // of the next arguments in these
+  CallPlaces places;                                  // of arguments
   // Asked of the ops as they were before the first rewrite.
   RhsVariables rhsVariables;
   mlir::Block *prologue = nullptr;
@@ -72,6 +77,9 @@ private:
   mlir::Value begin, end;   // of the rows
   unsigned productRank = 0; // of the next contraction among those of the rows
 };
+
+/// Erases ops of a block whose results nobody uses, but for these.
+void eraseUnused(mlir::Block &block, llvm::ArrayRef<mlir::Operation *> kept = {});
 
 } // namespace mpc
 

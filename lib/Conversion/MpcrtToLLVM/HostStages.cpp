@@ -167,8 +167,6 @@ bool HostFunction::cutIntoStages(ArrayRef<Operation *> markers) {
     calls.push_back(emit.i32(0).getDefiningOp());
   }
   returnFailures(function, status, calls);
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*prologue)))
-    if (isOpTriviallyDead(&op))
-      op.erase();
+  eraseUnused(*prologue);
   return true;
 }

@@ -8,6 +8,8 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/PatternMatch.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace mpc {
 
@@ -22,11 +24,14 @@ struct TablePositions {
   llvm::SmallVector<mlir::Attribute> kernels;          ///< symbols in table order
   llvm::DenseMap<mlir::StringAttr, unsigned> kernelIndex;
   CallIds ids;
-  llvm::StringRef suffix;              ///< of the descriptors' names
-  unsigned traces = 0, reductions = 0; ///< descriptors so far
-  unsigned rowLoops = 0;               ///< functions of rows so far
-  int32_t prepared = 0;                ///< operands that mpcrt.prepare wrote, so far
-  int64_t servicesSize = 0;            ///< bytes of mpc_rt_services_t up to the last service called
+  llvm::StringRef suffix;                  ///< of the descriptors' names
+  unsigned traces = 0, reductions = 0;     ///< descriptors so far
+  unsigned rowLoops = 0;                   ///< functions of rows so far
+  int32_t prepared = 0;                    ///< operands that mpcrt.prepare wrote, so far
+  llvm::StringMap<mlir::StringAttr> texts; ///< globals of texts of descriptors, by the text
+  unsigned callTables = 0;                 ///< tables of calls so far
+  llvm::StringSet<> callables;             ///< functions that tables call
+  int64_t servicesSize = 0; ///< bytes of mpc_rt_services_t up to the last service called
 };
 
 /// Rewrites an entry to `llvm.func @entry(%call: !llvm.ptr) -> i32`: arguments are read from

@@ -82,14 +82,25 @@ bool RhsVariables::isWrittenBefore(BlockArgument variable, Operation *op) {
   });
 }
 
+/// A number behind those of variables.
+int32_t RhsVariables::takeNumber() { return int32_t(tables.variables.size()) + tables.prepared++; }
+
 int32_t RhsVariables::preparedOf(mpcrt::ViewOp view) {
   auto [place, isNew] = preparedPlaces.try_emplace(view.getFixed(), 0);
   if (isNew)
-    place->second = int32_t(tables.variables.size()) + tables.prepared++;
+    place->second = takeNumber();
   return place->second;
 }
 
-/// The variable that `buffer` is, as `reader` finds it at the start of the run; else -1.
+int32_t RhsVariables::numberOf(memref::GetGlobalOp constant) {
+  auto [place, isNew] = constants.try_emplace(constant.getNameAttr().getAttr(), 0);
+  if (isNew)
+    place->second = takeNumber();
+  return place->second;
+}
+
+/// The variable that `buffer` is, as `reader` finds it at the start of the run, or the number of
+/// what stays as it is; else -1.
 int32_t RhsVariables::variableOf(Value buffer, Operation *reader) {
   const Value whole = skipBufferReshapes(buffer);
   if (auto view = whole.getDefiningOp<mpcrt::ViewOp>())
@@ -98,6 +109,9 @@ int32_t RhsVariables::variableOf(Value buffer, Operation *reader) {
         entry.getArgAttr(memory.getArgNumber(), mpcrt::MpcrtDialect::kPreparedAttr) &&
         reader->getParentOfType<mpcrt::PrepareOp>() == nullptr)
       return preparedOf(view);
+  // A watched run looks at floating operands that have no number.
+  if (auto constant = whole.getDefiningOp<memref::GetGlobalOp>())
+    return isa<IntegerType>(constant.getType().getElementType()) ? numberOf(constant) : -1;
   auto argument = dyn_cast<BlockArgument>(whole);
   if (!argument || argument.getOwner() != &entry.getBody().front())
     return -1;

@@ -17,7 +17,8 @@ public:
   RhsVariables(mlir::func::FuncOp entry, TablePositions &tables);
 
   /// The position of the variable that is the rhs of `call`, or behind all positions a number of
-  /// its own for what mpcrt.prepare wrote, which stays as long as variables do; else -1.
+  /// its own for a constant of integers and for what mpcrt.prepare wrote, which stays as long as
+  /// variables do; else -1.
   int32_t lookup(mlir::Operation *call) const;
 
   /// Whether such calls alone read the variable: they may take its value from somewhere else.
@@ -25,7 +26,9 @@ public:
 
 private:
   int32_t variableOf(mlir::Value buffer, mlir::Operation *reader);
+  int32_t takeNumber();
   int32_t preparedOf(mpcrt::ViewOp view);
+  int32_t numberOf(mlir::memref::GetGlobalOp constant);
   bool isWrittenBefore(mlir::BlockArgument variable, mlir::Operation *op);
   llvm::ArrayRef<mlir::Operation *> writersOf(mlir::BlockArgument variable);
   bool mayWrite(mlir::OpOperand &use);
@@ -40,6 +43,7 @@ private:
   llvm::DenseMap<mlir::Operation *, llvm::BitVector> stored;
   llvm::DenseMap<mlir::Operation *, int32_t> positions;
   llvm::DenseMap<uint64_t, int32_t> preparedPlaces; ///< by the offset
+  llvm::DenseMap<mlir::Attribute, int32_t> constants;
 };
 
 } // namespace mpc

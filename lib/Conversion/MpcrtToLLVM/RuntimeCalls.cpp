@@ -23,8 +23,11 @@ void RuntimeCalls::callService(Emitter &emit, int64_t service, ArrayRef<Value> a
   operands.append(arguments.begin(), arguments.end());
   SmallVector<Type> types(ValueRange(operands).drop_front().getTypes());
   auto type = LLVM::LLVMFunctionType::get(i32, types);
-  Value code = LLVM::CallOp::create(emit.builder, emit.loc, type, operands).getResult();
-  // The first failure counts; whoever comes to the end of the enclosing step returns it.
+  keepStatus(emit, LLVM::CallOp::create(emit.builder, emit.loc, type, operands).getResult());
+}
+
+void RuntimeCalls::keepStatus(Emitter &emit, Value code) {
+  Type i32 = emit.builder.getI32Type();
   Value before = LLVM::LoadOp::create(emit.builder, emit.loc, i32, status);
   Value isFirst =
       LLVM::ICmpOp::create(emit.builder, emit.loc, LLVM::ICmpPredicate::eq, before, emit.i32(0));
@@ -32,8 +35,12 @@ void RuntimeCalls::callService(Emitter &emit, int64_t service, ArrayRef<Value> a
   LLVM::StoreOp::create(emit.builder, emit.loc, now, status);
 }
 
-Value RuntimeCalls::readService(Emitter &emit, int64_t service) {
+void RuntimeCalls::require(int64_t service) {
   tables.servicesSize = std::max<int64_t>(tables.servicesSize, service + sizeof(void *));
+}
+
+Value RuntimeCalls::readService(Emitter &emit, int64_t service) {
+  require(service);
   return emit.load(services, service, emit.pointer());
 }
 

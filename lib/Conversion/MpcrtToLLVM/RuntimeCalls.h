@@ -27,6 +27,11 @@ public:
   /// Where the first failure of a call is kept.
   mlir::Value getStatus() const { return status; }
 
+  /// The first failure counts; whoever comes to the end of the enclosing step returns it.
+  void keepStatus(Emitter &emit, mlir::Value code);
+  /// Says that the code calls this service.
+  void require(int64_t service);
+
 private:
   /// The address of a service.
   mlir::Value readService(Emitter &emit, int64_t service);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // One node: its ops in the body of an mpc.layer, or their values where they read constants alone.
 #include "lib/Import/Common/Shape.h"
+#include "lib/Import/ONNX/BatchExtents.h"
 #include "lib/Import/ONNX/GraphImporter.h"
 #include "lib/Import/ONNX/NodeBuilder.h"
 
@@ -36,9 +37,14 @@ public:
         b(importer, node, path, importer.getOpset(node), inputs, *block) {}
 
   bool run(const OpEntry &entry) {
-    b.movesElements = entry.moves;
+    if (std::optional<Literal> extents = computeExtents(node, b.inputs)) {
+      importer.setOutput(node, 0, scope, NodeValue::fromLiteral(std::move(*extents)));
+      return true;
+    }
+    b.movesElements = entry.batch == OpenBatch::moved;
+    b.takesAnyPlace = entry.batch != OpenBatch::first;
     entry.import(b);
-    if (b.hasFailed() || !judge() || !hasReadAttributes())
+    if (b.hasFailed() || !judge() || !hasReadAttributes() || !putBatchFirst())
       return false;
     if (takeEmpty() || fold())
       return true;
@@ -54,8 +60,9 @@ public:
 
   /// The same where the value must be one of @forward.
   bool runAsLayer(const OpEntry &entry) {
+    b.takesAnyPlace = true;
     entry.import(b);
-    return !b.hasFailed() && judge() && emit();
+    return !b.hasFailed() && judge() && putBatchFirst() && emit();
   }
 
 private:
@@ -79,11 +86,34 @@ private:
       if (llvm::is_contained(shape, 0) && llvm::is_contained(shape, mlir::ShapedType::kDynamic))
         b.error("the result is a tensor of shape " + printShape(shape) +
                 " and so without elements, which mpc does not compile");
-      else if (!shape.empty() && llvm::is_contained(shape.drop_front(), mlir::ShapedType::kDynamic))
-        b.errorOfOpenBatch("the result is a tensor of shape " + printShape(shape) +
-                           ", in which the open batch is not the first dimension");
     }
     return !b.hasFailed();
+  }
+
+  /// Ops that see the batch elsewhere become others; false where one cannot.
+  bool putBatchFirst() {
+    BatchFirst batchFirst(*block, b.builder.getContext());
+    for (const auto &[tensor, batched] : b.views)
+      batchFirst.add(tensor, batched);
+    if (mlir::Operation *op = batchFirst.run()) {
+      std::string shapes;
+      for (Value operand : op->getOperands())
+        shapes += (shapes.empty() ? "" : ", ") + printShape(b.shapeOf(operand));
+      b.errorOfOpenBatch("takes elements of several samples together, or has no form with the open "
+                         "batch in this dimension (" +
+                         op->getName().stripDialect() + " of " + shapes + ")");
+      return false;
+    }
+    for (NodeBuilder::Result &result : b.results)
+      if (result.value)
+        std::tie(result.value, result.place) = batchFirst.find(result.value);
+    for (Value &input : b.bound)
+      if (input)
+        input = batchFirst.find(input).first;
+    for (auto &[input, value] : b.updates)
+      value = batchFirst.find(value).first;
+    batchFirst.finish();
+    return true;
   }
 
   bool isConstant() const { return b.operands.empty() && b.variables.empty(); }
@@ -163,11 +193,10 @@ private:
     mlir::Builder &builder = importer.forward.builder;
     for (double &number : literal.tensor.floats)
       number = roundTo(floatType(builder, literal.type), number);
-    literal.hasBatch = hasBatch() && llvm::is_contained(literal.tensor.integers, Literal::kBatch);
-    NodeValue value;
-    value.type = literal.type;
-    value.literal = std::make_shared<const Literal>(std::move(literal));
-    return value;
+    literal.hasBatch = hasBatch() && llvm::any_of(literal.tensor.integers, [](int64_t number) {
+                         return Literal::findBatches(number).has_value();
+                       });
+    return NodeValue::fromLiteral(std::move(literal));
   }
 
   bool emit() {
@@ -207,6 +236,7 @@ private:
       NodeValue value;
       value.type = typeOf(b.results[i]);
       value.value = layer.getResult(unsigned(position));
+      value.place = b.results[i].place;
       importer.setOutput(node, i, scope, std::move(value));
     }
     for (const auto &[position, update] : llvm::enumerate(b.updates))

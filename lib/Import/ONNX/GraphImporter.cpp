@@ -2,6 +2,7 @@
 #include "lib/Import/ONNX/GraphImporter.h"
 #include "lib/Import/ONNX/NodeAttributes.h"
 
+#include "lib/Import/Common/Shape.h"
 #include "lib/Import/ONNX/ModelInputs.h"
 #include "mpc/Import/ONNX/Functions.h"
 
@@ -342,6 +343,22 @@ bool GraphImporter::importFunction(const Function &function, const Node &node, S
 
 // ---- The model ----------------------------------------------------------------------------------
 
+bool GraphImporter::isTakenBatchFirst(llvm::StringRef name, const NodeValue &output) {
+  const std::string shape = printShape(output.getShape());
+  if (output.place.getFactor() != 1) {
+    errorOfOpenBatch(name, "the output has the shape " + shape + ", in which dimension " +
+                               llvm::Twine(output.place.axis) + " is " +
+                               llvm::Twine(output.place.getFactor()) + " of the open batch");
+    return false;
+  }
+  if (options.batchFirst)
+    return true;
+  errorOfOpenBatch(name, "the output has the shape " + shape +
+                             ", in which the open batch is not the first dimension; --batch=first "
+                             "makes it the first of the library's array");
+  return false;
+}
+
 /// Each output is a value of its own: the result of a layer that no other output has.
 void GraphImporter::importOutputs(const Scope &scope, llvm::SmallVectorImpl<mlir::Value> &outputs) {
   for (const ValueInfo &output : model.graph.outputs) {
@@ -356,6 +373,8 @@ void GraphImporter::importOutputs(const Scope &scope, llvm::SmallVectorImpl<mlir
       error(output.name, "the output is a sequence; supported are tensors");
       continue;
     }
+    if (!value->place.isFirst() && !isTakenBatchFirst(output.name, *value))
+      continue;
     mlir::Value result = value->value;
     if (!result || llvm::isa<mlir::BlockArgument>(result) || llvm::is_contained(outputs, result) ||
         result.getDefiningOp<LayerOp>().getKind() == "InputLayer") {

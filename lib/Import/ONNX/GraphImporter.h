@@ -65,6 +65,8 @@ private:
   bool importFunction(const Function &function, const Node &node, Scope &scope,
                       llvm::StringRef path);
   const Function *findOwnFunction(const Node &node) const;
+  /// Whether the library may have an output's batch elsewhere than the file; false after an error.
+  bool isTakenBatchFirst(llvm::StringRef name, const NodeValue &output);
   void importOutputs(const Scope &scope, llvm::SmallVectorImpl<mlir::Value> &outputs);
 
   const Model &model;

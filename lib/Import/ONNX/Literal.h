@@ -34,11 +34,20 @@ llvm::StringRef spell(DataType type);
 struct Literal {
   DataType type = DataType::Undefined;
   ReferenceTensor tensor;
-  /// Elements that are kBatch stand for the extent of the batch, which the call gives.
+  /// There are elements that stand for the extent of the batch, which the call gives, or for a
+  /// multiple of it.
   bool hasBatch = false;
 
-  /// int32 holds it, too: shapes are cast.
-  static constexpr int64_t kBatch = INT32_MIN + 0x6d7063;
+  /// The number that stands for `count` batches, 1 to kMostBatches. int32 holds it, too: shapes are
+  /// cast.
+  static constexpr int64_t numberOfBatches(int64_t count) { return kBatch + count - 1; }
+  /// How many batches the number stands for.
+  static constexpr std::optional<int64_t> findBatches(int64_t number) {
+    if (number < kBatch || number >= kBatch + kMostBatches)
+      return std::nullopt;
+    return number - kBatch + 1;
+  }
+  static constexpr int64_t kMostBatches = 1 << 20;
 
   /// Integers of this shape.
   static Literal fromIntegers(mlir::Builder &builder, llvm::ArrayRef<int64_t> shape,
@@ -49,6 +58,9 @@ struct Literal {
   bool isInteger() const { return !tensor.isFloating(); }
   /// As a constant of the dialect; `element` float32 or float64 for floating ones.
   mlir::DenseElementsAttr toAttribute(mlir::Type element) const;
+
+private:
+  static constexpr int64_t kBatch = INT32_MIN + 0x6d7063;
 };
 
 } // namespace mpc::onnx

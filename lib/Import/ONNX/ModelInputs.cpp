@@ -33,12 +33,12 @@ void ModelInputs::readNames() {
       continue;
     const auto named = llvm::ArrayRef(*input.type->shape).take_back(given->size());
     for (const auto &[extent, number] : llvm::zip_equal(named, *given))
-      if (!extent.value && !extent.symbol.empty())
+      if (!extent.value && !extent.symbol.empty() && !mlir::ShapedType::isDynamic(number))
         names.try_emplace(extent.symbol, number);
   }
 }
 
-/// An open first extent is the batch; all others that are open must be given.
+/// One open extent is the batch; all others that are open must be given.
 std::optional<llvm::SmallVector<int64_t>> ModelInputs::closeShape(const ValueInfo &input,
                                                                   ReportFn report) {
   const std::optional<std::vector<Extent>> &declared = input.type->shape;
@@ -60,7 +60,7 @@ std::optional<llvm::SmallVector<int64_t>> ModelInputs::closeShape(const ValueInf
     bool fits = given->size() <= shape.size() && skipped <= 1;
     for (size_t axis = skipped; fits && axis < shape.size(); ++axis) {
       const int64_t extent = (*given)[axis - skipped];
-      fits = extent > 0 && (mlir::ShapedType::isDynamic(shape[axis]) || shape[axis] == extent);
+      fits = mlir::ShapedType::isDynamic(shape[axis]) || shape[axis] == extent;
       shape[axis] = extent;
     }
     if (!fits) {
@@ -74,46 +74,62 @@ std::optional<llvm::SmallVector<int64_t>> ModelInputs::closeShape(const ValueInf
     if (const auto named = names.find((*declared)[axis].symbol);
         mlir::ShapedType::isDynamic(shape[axis]) && named != names.end())
       shape[axis] = named->second;
-  if (!shape.empty() && mlir::ShapedType::isDynamic(shape.front())) {
-    const std::string &symbol = declared->front().symbol;
+  return closeBatch(input, shape, report) ? std::optional(shape) : std::nullopt;
+}
+
+bool ModelInputs::closeBatch(const ValueInfo &input, llvm::SmallVectorImpl<int64_t> &shape,
+                             ReportFn report) {
+  const std::vector<Extent> &declared = *input.type->shape;
+  const auto isOpen = [](int64_t extent) { return mlir::ShapedType::isDynamic(extent); };
+  const auto openCount = size_t(llvm::count_if(shape, isOpen));
+  if (openCount == 0)
+    return true;
+  const bool isFirst = isOpen(shape.front());
+  const bool isBatch = isFirst || (options.batchFirst && openCount == 1);
+  if (isBatch) {
+    const auto axis = size_t(llvm::find_if(shape, isOpen) - shape.begin());
+    const std::string &symbol = declared[axis].symbol;
     if (!batchName)
       batchName = symbol;
     if (options.batch)
-      shape.front() = *options.batch;
+      shape[axis] = *options.batch;
     else if (!symbol.empty() && !batchName->empty() && symbol != *batchName) {
-      report(input.name, "the first extents '" + *batchName + "' and '" + symbol +
+      report(input.name, "the extents '" + *batchName + "' and '" + symbol +
                              "' of inputs are both open, and a compiled model has one batch; say "
                              "this input's: --input-shape=" +
                              input.name + ":…");
-      return std::nullopt;
+      return false;
     }
   }
   // The batch by the file's name of it, wherever else it stands.
   for (size_t axis = 1; axis < shape.size(); ++axis)
-    if (mlir::ShapedType::isDynamic(shape[axis]) && options.batch && batchName &&
-        !batchName->empty() && (*declared)[axis].symbol == *batchName)
+    if (isOpen(shape[axis]) && options.batch && batchName && !batchName->empty() &&
+        declared[axis].symbol == *batchName)
       shape[axis] = *options.batch;
-  if (shape.empty() || !llvm::is_contained(llvm::drop_begin(shape), mlir::ShapedType::kDynamic))
-    return shape;
+  if (llvm::count_if(shape, isOpen) <= (isBatch ? 1 : 0))
+    return true;
   // The example is an image, or something else.
-  const int64_t size = shape.size() == 4 && !mlir::ShapedType::isDynamic(shape[1]) ? 224 : 100;
+  const int64_t size = shape.size() == 4 && !isOpen(shape[1]) ? 224 : 100;
   std::string example;
   for (const auto &[axis, extent] : llvm::enumerate(shape))
-    if (axis > 0 || !mlir::ShapedType::isDynamic(extent))
-      example += (example.empty() ? "" : ",") +
-                 std::to_string(mlir::ShapedType::isDynamic(extent) ? size : extent);
-  report(input.name, "the input has the shape " + printed +
-                         "; only the first extent may be open in a compiled model: say the others, "
-                         "for example --input-shape=" +
-                         input.name + ":" + example);
-  return std::nullopt;
+    if (axis > 0 || !isOpen(extent))
+      example += (example.empty() ? "" : ",") + std::to_string(isOpen(extent) ? size : extent);
+  report(input.name,
+         "the input has the shape " + printDeclared(declared) +
+             "; only the first extent may be open in a compiled model: say the others, for example "
+             "--input-shape=" +
+             input.name + ":" + example +
+             (isFirst ? ""
+                      : "; where the batch is another one, --batch=first makes it the first of the "
+                        "library's arrays, and '?' stands for it in --input-shape"));
+  return false;
 }
 
 void ModelInputs::askForBatch(ReportFn report) const {
   for (const std::string &name : open) {
     const auto input =
         llvm::find_if(graph.inputs, [&](const ValueInfo &value) { return value.name == name; });
-    report(name, "leaves the first extent of its shape " + printDeclared(*input->type->shape) +
+    report(name, "leaves the batch in its shape " + printDeclared(*input->type->shape) +
                      " open, which nodes of this model cannot; say it: --batch=1, or "
                      "--input-shape=" +
                      name + ":1,… with all extents");
@@ -155,8 +171,12 @@ void ModelInputs::import(Forward &forward, Scope &scope, ReportFn report) {
         report(input.name, "the input, of shape " + printShape(*shape) +
                                ", has more than 2^47 bytes; no memory holds that");
       else {
-        if (!shape->empty() && mlir::ShapedType::isDynamic(shape->front()))
+        const auto *batch = llvm::find(*shape, mlir::ShapedType::kDynamic);
+        if (batch != shape->end()) {
           open.push_back(input.name);
+          value.place.axis = batch - shape->begin();
+          shape = value.place.arrange(*shape);
+        }
         value.type = input.type->type;
         value.value = forward.addInput(input.name, *shape, value.type);
       }

@@ -23,14 +23,17 @@ public:
 
 private:
   std::optional<llvm::SmallVector<int64_t>> closeShape(const ValueInfo &input, ReportFn report);
+  /// Whether the extents that are still open leave the input one batch, as the others'; false after
+  /// an error.
+  bool closeBatch(const ValueInfo &input, llvm::SmallVectorImpl<int64_t> &shape, ReportFn report);
   const llvm::SmallVector<int64_t> *findGiven(llvm::StringRef name) const;
   void readNames();
 
   const Graph &graph;
   const ImportOptions &options;
-  std::optional<std::string> batchName; ///< the file's name of the open first extent
+  std::optional<std::string> batchName; ///< the file's name of the open batch
   llvm::StringMap<int64_t> names;       ///< extents of the option by the file's names
-  std::vector<std::string> open;        ///< inputs whose first extent is
+  std::vector<std::string> open;        ///< inputs that have the open batch
   size_t count = 0;
 };
 

@@ -46,7 +46,18 @@ bool NodeBuilder::checkBroadcast(llvm::ArrayRef<Value> values) {
   }
   if (succeeded(broadcastShapes(shapes)))
     return true;
-  error("the shapes " + printed + " do not broadcast");
+  const std::string message = "the shapes " + printed + " do not broadcast";
+  // Those that would with some batch.
+  llvm::SmallVector<llvm::SmallVector<int64_t>> closed;
+  for (llvm::ArrayRef<int64_t> shape : shapes) {
+    closed.emplace_back(shape);
+    llvm::replace(closed.back(), mlir::ShapedType::kDynamic, int64_t(1));
+  }
+  if (succeeded(broadcastShapes(
+          llvm::SmallVector<llvm::ArrayRef<int64_t>>(closed.begin(), closed.end()))))
+    errorOfOpenBatch(message);
+  else
+    error(message);
   return false;
 }
 
@@ -78,7 +89,7 @@ int64_t NodeBuilder::takeRandomStream() { return importer.forward.takeRandomStre
 
 void NodeBuilder::setResult(unsigned i, Value value, DataType type) {
   if (i < results.size())
-    results[i] = {value, type, /*isEmpty=*/false};
+    results[i] = {value, type, /*isEmpty=*/false, BatchPlace()};
 }
 
 void NodeBuilder::renew(unsigned i, Value value) {

@@ -55,6 +55,7 @@ private:
     mlir::Value value;
     DataType type = DataType::Undefined;
     bool isEmpty = false; ///< without elements: a constant already
+    BatchPlace place;
   };
 
   mlir::Value randomState;

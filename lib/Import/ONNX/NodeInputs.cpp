@@ -49,6 +49,10 @@ Value NodeInputs::get(unsigned i) {
                               " depends on the open batch in a way that is not supported");
     return bound[i] = makeLiteral(*input.literal);
   }
+  if (!input.place.isFirst() && !takesAnyPlace)
+    return errorOfOpenBatch("of input " + llvm::Twine(i) + ", of shape " +
+                            printShape(input.getShape()) +
+                            ", the open batch is not the first dimension, or not by itself");
   const bool isVariable = input.variable.has_value();
   Value outer = isVariable ? importer.forward.getVariable(*input.variable, path) : input.value;
   for (unsigned other = 0; other < i; ++other)
@@ -60,6 +64,12 @@ Value NodeInputs::get(unsigned i) {
   }
   bound[i] = body.insertArgument(unsigned(operands.size()), outer.getType(), location);
   operands.push_back(outer);
+  if (!input.place.isFirst()) {
+    Value inside = bound[i];
+    auto type = mlir::RankedTensorType::get(input.getShape(), elementTypeOf(inside));
+    bound[i] = make<mlir::UnrealizedConversionCastOp>(type, inside);
+    views.emplace_back(bound[i], BatchFirst::Batched{inside, input.place});
+  }
   return bound[i];
 }
 
@@ -78,7 +88,8 @@ const Literal *NodeInputs::getLiteral(unsigned i) {
   return literal.get();
 }
 
-std::optional<llvm::SmallVector<int64_t>> NodeInputs::getExtents(unsigned i, llvm::StringRef what) {
+std::optional<llvm::SmallVector<int64_t>> NodeInputs::getExtents(unsigned i, llvm::StringRef what,
+                                                                 int64_t *factor) {
   const Literal *literal = getLiteral(i);
   if (!literal || !literal->isInteger()) {
     error(what + (literal ? " must be integers"
@@ -91,8 +102,15 @@ std::optional<llvm::SmallVector<int64_t>> NodeInputs::getExtents(unsigned i, llv
                                     literal->tensor.integers.end());
   if (literal->hasBatch)
     for (int64_t &value : values)
-      if (value == Literal::kBatch)
+      if (std::optional<int64_t> batches = Literal::findBatches(value)) {
         value = mlir::ShapedType::kDynamic;
+        if (factor)
+          *factor = *batches;
+        else if (*batches != 1) {
+          errorOfOpenBatch(what + " has a multiple of the open batch");
+          return std::nullopt;
+        }
+      }
   return values;
 }
 

@@ -5,6 +5,7 @@
 #define MPC_LIB_IMPORT_ONNX_NODEINPUTS_H
 
 #include "lib/Import/Common/ValueBuilder.h"
+#include "lib/Import/ONNX/BatchFirst.h"
 #include "lib/Import/ONNX/NodeAttributes.h"
 #include "lib/Import/ONNX/NodeValue.h"
 
@@ -35,6 +36,10 @@ public:
   mlir::Value get(unsigned i);
   DataType getType(unsigned i) const { return has(i) ? inputs[i]->type : DataType::Undefined; }
   llvm::SmallVector<int64_t> getShape(unsigned i) const;
+  /// Whether the open batch, where the input has one, is its first dimension and nothing else.
+  bool isBatchFirst(unsigned i) const { return !has(i) || inputs[i]->place.isFirst(); }
+  /// How many batches the open extent of the input is.
+  int64_t getBatchFactor(unsigned i) const { return has(i) ? inputs[i]->place.getFactor() : 1; }
   bool isVariable(unsigned i) const { return has(i) && inputs[i]->variable; }
   /// The input where its elements are known, else null.
   const Literal *getLiteral(unsigned i);
@@ -45,8 +50,10 @@ public:
   /// `i`; a warning says that the library does not read it, unless it does (`isRead`).
   std::optional<llvm::SmallVector<int64_t>>
   takeStatedShape(unsigned i, llvm::StringRef what, unsigned output = 0, bool isRead = false);
-  /// The same of extents, in which ShapedType::kDynamic is the batch.
-  std::optional<llvm::SmallVector<int64_t>> getExtents(unsigned i, llvm::StringRef what);
+  /// Extents that are known, in which ShapedType::kDynamic stands for the batch. `factor` gets how
+  /// many batches that is; without it a multiple is an error.
+  std::optional<llvm::SmallVector<int64_t>> getExtents(unsigned i, llvm::StringRef what,
+                                                       int64_t *factor = nullptr);
   std::optional<llvm::SmallVector<double>> getNumbers(unsigned i, llvm::StringRef what);
 
   bool isWanted(unsigned i) const { return i < node.outputs.size() && !node.outputs[i].empty(); }
@@ -60,8 +67,11 @@ protected:
   llvm::SmallVector<mlir::Value> bound;     ///< inputs in the body, as they are asked for
   llvm::SmallVector<mlir::Value> operands;  ///< of the mpc.layer: what block arguments stand for
   llvm::SmallVector<mlir::Value> variables; ///< the same, behind the operands
+  /// Inputs that the ops of the body see as the file has them, and what these stand for.
+  llvm::SmallVector<std::pair<mlir::Value, BatchFirst::Batched>> views;
   llvm::SmallVector<std::shared_ptr<const Literal>> literals; ///< that were asked for
   bool movesElements = false; ///< the operation may take extents that are the open batch
+  bool takesAnyPlace = false; ///< of the open batch among the dimensions of inputs
   bool failed = false;
 };
 

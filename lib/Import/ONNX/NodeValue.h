@@ -4,6 +4,7 @@
 #define MPC_LIB_IMPORT_ONNX_NODEVALUE_H
 
 #include "dialects/mpc/IR/Mpc.h"
+#include "lib/Import/ONNX/BatchPlace.h"
 #include "lib/Import/ONNX/Literal.h"
 
 #include "llvm/ADT/StringMap.h"
@@ -17,6 +18,8 @@ struct NodeValue {
   DataType type = DataType::Undefined;
   /// In @forward; null where only `literal` or `elements` says what it is.
   mlir::Value value;
+  /// Where the tensor of the file, for which `value` stands, has the open batch.
+  BatchPlace place;
   std::shared_ptr<const Literal> literal;
   /// A sequence, or an optional of none or one element; null for tensors.
   std::shared_ptr<const std::vector<NodeValue>> elements;
@@ -24,10 +27,21 @@ struct NodeValue {
   /// The initializer that is a variable: its number among them, and what the file holds.
   std::optional<unsigned> variable;
 
-  llvm::ArrayRef<int64_t> getShape() const {
+  static NodeValue fromLiteral(Literal literal) {
+    NodeValue value;
+    value.type = literal.type;
+    value.literal = std::make_shared<const Literal>(std::move(literal));
+    return value;
+  }
+
+  /// The tensor's.
+  llvm::SmallVector<int64_t> getShape() const {
+    if (value && !place.isFirst())
+      return place.restore(tensorTypeOf(value).getShape());
     if (value)
-      return tensorTypeOf(value).getShape();
-    return literal ? llvm::ArrayRef<int64_t>(literal->tensor.shape) : llvm::ArrayRef<int64_t>();
+      return llvm::SmallVector<int64_t>(tensorTypeOf(value).getShape());
+    return literal ? llvm::SmallVector<int64_t>(literal->tensor.shape)
+                   : llvm::SmallVector<int64_t>();
   }
 };
 

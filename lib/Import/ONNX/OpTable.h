@@ -15,6 +15,14 @@ class NodeBuilder;
 class Scope;
 struct NodeValue;
 
+/// Where an operation takes the open batch.
+enum class OpenBatch {
+  first,    ///< as the first dimension of a tensor
+  anywhere, ///< as any dimension, or a part of one: the import computes with no extent that could
+            ///< be it
+  moved     ///< and as an extent, too: elements are moved, and nothing is computed with them
+};
+
 struct OpEntry {
   llvm::StringLiteral name;
   int64_t since; ///< the opset from which this row holds
@@ -25,8 +33,7 @@ struct OpEntry {
   /// branch). False after an error.
   bool (*importWhole)(GraphImporter &, const Node &, Scope &, llvm::StringRef path,
                       const NodeAttributes &) = nullptr;
-  /// It moves elements and computes nothing with them: extents that are the open batch stay so.
-  bool moves = false;
+  OpenBatch batch = OpenBatch::first;
   llvm::StringLiteral domain = "";
 };
 

@@ -65,9 +65,11 @@ std::string mpc::describeLintRules() {
         "`mpcc --lint` looks for these in the model before anything runs, and warns as\n"
         "`warning: FILE:LAYER: text [lint-NAME]`. `--lint=-NAME` silences one, also those that are "
         "told\n"
-        "always. `--lint=error` ends with 1 if anything was found, and writes nothing. Several "
+        "always. `--lint=error` ends with 1 if anything was found, and writes no model. Several "
         "stand with\n"
-        "commas between them. Without the option they are decisions in `--explain=passes`.\n\n"
+        "commas between them. Without the option they are decisions in `--explain=passes`. "
+        "`--html=R.html`\n"
+        "beside it writes a page: the layers, with what was found in each, and why it matters.\n\n"
         "| name | looks for | why | what to do | told |\n|---|---|---|---|---|\n";
   for (const LintRule *rule : kRules)
     os << "| `" << rule->name << "` | " << rule->finds << " | " << rule->why << " | " << rule->fix

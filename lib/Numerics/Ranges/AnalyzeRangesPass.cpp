@@ -39,13 +39,15 @@ private:
   LogicalResult analyze();
   LogicalResult readInputs(func::FuncOp function, RangeFacts &facts);
   void tell(const RangeAnalysis &analysis);
-  LogicalResult writeCertificate(const RangeAnalysis &analysis);
+  /// Writes the file that an option names.
+  LogicalResult write(const Option<std::string> &path, const std::string &text);
 
-  ListOption<std::string> inputs{*this, "inputs",
-                                 llvm::cl::desc("NAME:LOW:HIGH of each input; else any number")};
-  Option<std::string> dataFile{
-      *this, "data", llvm::cl::desc("data whose arrays are the inputs that `inputs` leaves out"),
-      llvm::cl::init("")};
+  ListOption<std::string> inputs{
+      *this, "inputs",
+      llvm::cl::desc("NAME:LOW:HIGH of inputs, targets, sample weights; else any number")};
+  Option<std::string> dataFile{*this, "data",
+                               llvm::cl::desc("data whose arrays are what `inputs` leaves out"),
+                               llvm::cl::init("")};
   Option<std::string> weightsFile{*this, "weights", llvm::cl::desc("safetensors file of variables"),
                                   llvm::cl::init("")};
   Option<bool> training{
@@ -57,7 +59,10 @@ private:
                                    llvm::cl::init("")};
   Option<std::string> certificateFile{
       *this, "certificate",
-      llvm::cl::desc("file for the certificate; else remarks tell the bounds"), llvm::cl::init("")};
+      llvm::cl::desc("file for the certificate; without it and `html` remarks tell the bounds"),
+      llvm::cl::init("")};
+  Option<std::string> pageFile{*this, "html", llvm::cl::desc("file for a page about the bounds"),
+                               llvm::cl::init("")};
   WeightsReader readWeights;
   RangesReader readData;
 };
@@ -74,7 +79,7 @@ LogicalResult AnalyzeRangesPass::readInputs(func::FuncOp function, RangeFacts &f
   }
   llvm::StringSet<> names;
   for (unsigned i = 0; i < function.getNumArguments(); ++i)
-    if (auto name = function.getArgAttrOfType<StringAttr>(i, MpcDialect::kInputAttr))
+    if (StringAttr name = findGivenName(function, i))
       names.insert(name.getValue());
   for (const std::string &input : inputs) {
     auto [rest, high] = StringRef(input).rsplit(':');
@@ -86,7 +91,7 @@ LogicalResult AnalyzeRangesPass::readInputs(func::FuncOp function, RangeFacts &f
                                   << ": expected NAME:LOW:HIGH with finite LOW <= HIGH";
     if (!names.contains(name))
       return function.emitError() << "inputs=" << input << ": @" << function.getSymName()
-                                  << " has no input of this name";
+                                  << " has no input, target or sample weights of this name";
     facts.inputs[name.str()] = range;
   }
   return success();
@@ -119,10 +124,13 @@ LogicalResult AnalyzeRangesPass::analyze() {
     facts.weights = &weights;
   }
   const RangeAnalysis analysis(function, facts);
-  if (!certificateFile.empty())
-    return writeCertificate(analysis);
-  tell(analysis);
-  return success();
+  if (certificateFile.empty() && pageFile.empty())
+    tell(analysis);
+  if (!certificateFile.empty() &&
+      failed(write(certificateFile,
+                   llvm::formatv("{0:2}\n", llvm::json::Value(makeCertificate(analysis))).str())))
+    return failure();
+  return pageFile.empty() ? success() : write(pageFile, writeRangesPage(analysis));
 }
 
 static std::string print(double number) {
@@ -148,13 +156,10 @@ void AnalyzeRangesPass::tell(const RangeAnalysis &analysis) {
   });
 }
 
-LogicalResult AnalyzeRangesPass::writeCertificate(const RangeAnalysis &analysis) {
-  const std::string text =
-      llvm::formatv("{0:2}\n", llvm::json::Value(makeCertificate(analysis))).str();
-  StringRef path = certificateFile;
-  StringRef folder = llvm::sys::path::parent_path(path);
-  AtomicFiles files(folder.empty() ? "." : folder);
-  llvm::Error failure = files.add(llvm::sys::path::filename(path).str(), text);
+LogicalResult AnalyzeRangesPass::write(const Option<std::string> &path, const std::string &text) {
+  const StringRef folder = llvm::sys::path::parent_path(path.getValue());
+  AtomicFiles files(folder.empty() ? "." : folder, path.getArgStr());
+  llvm::Error failure = files.add(llvm::sys::path::filename(path.getValue()).str(), text);
   if (!failure)
     failure = files.commit();
   if (failure)

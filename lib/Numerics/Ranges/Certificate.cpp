@@ -54,7 +54,7 @@ llvm::json::Object mpc::makeCertificate(const RangeAnalysis &analysis) {
                                                              MpcDialect::kOutputAttr))
       outputs[llvm::json::fixUTF8(name.getValue())] = places[operand.get()];
   llvm::json::Object certificate;
-  certificate["certificate"] = "mpc-ranges-2";
+  certificate["certificate"] = "mpc-ranges-3";
   certificate["function"] = function.getSymName();
   certificate["inputs"] = std::move(inputs);
   certificate["outputs"] = std::move(outputs);

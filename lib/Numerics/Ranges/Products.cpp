@@ -14,6 +14,8 @@ struct Sums {
   double magnitude = 0; ///< of the terms' magnitudes together
   double error = 0;     ///< that operands bring
   double terms = 0;     ///< most products of a sum
+  /// No term has another sign than the bounds say, so that no rounding gives the sum one.
+  bool keepsSign = false;
 };
 
 /// Sums of the products of `x` with the elements of a weight that have the same key.
@@ -78,6 +80,10 @@ void setSums(RangeArguments &arguments, const Sums &sums, const Bound *bias,
     return arguments.setExact(0, Bound());
   Bound result = Bound::of(sums.low - off, sums.high + off, sums.error + off);
   result.widen();
+  if (sums.keepsSign && sums.low >= 0)
+    result.low = std::max(result.low, 0.0);
+  if (sums.keepsSign && sums.high <= 0)
+    result.high = std::min(result.high, 0.0);
   result = rounded(result, type);
   if (bias) {
     result = {result.low + bias->low, result.high + bias->high, bias->mayBeNan,
@@ -146,6 +152,8 @@ template <typename OpT> static bool pads(OpT op) {
 }
 
 static void deriveConvolution(ConvolutionOp op, RangeArguments &arguments) {
+  if (!isa<FloatType>(elementTypeOf(op.getInput()))) // whose border is another operand, in effect
+    return arguments.setExact(0, Bound::anyOf(arguments.typeOf(0)));
   const Bound input = pads(op) ? withZero(arguments.in(0)) : arguments.in(0);
   const Bound &filter = arguments.in(1);
   auto type = tensorTypeOf(op.getFilter());
@@ -178,6 +186,43 @@ static void deriveConvolutionInputGradient(ConvolutionInputGradientOp op,
                         ? sumWithWeight(cotangent, filter, terms, keyOf, size_t(channels * groups))
                         : sumOfAny(cotangent, filter, terms);
   setSums(arguments, sums, op.getBias() ? &arguments.in(2) : nullptr, op.getActivation());
+}
+
+/// Each element of the result sums a product for each place of the cotangent, of all rows; beside
+/// the image it is 0.
+static void deriveConvolutionFilterGradient(ConvolutionFilterGradientOp op,
+                                            RangeArguments &arguments) {
+  const Bound input = withZero(arguments.in(0));
+  const Bound &cotangent = arguments.in(1);
+  auto type = tensorTypeOf(op.getCotangent());
+  const double terms = countTerms(type, llvm::to_vector(llvm::seq<int64_t>(0, type.getRank() - 1)));
+  if (!input.isFinite() || !cotangent.isFinite() || !std::isfinite(terms))
+    return arguments.setExact(0, Bound::anyOf(arguments.typeOf(0)));
+  setSums(arguments, sumOfAny(input, cotangent, terms), /*bias=*/nullptr, Activation::None);
+}
+
+/// Each element of the result sums what the windows give it that have it. A largest element may be
+/// another one in exact arithmetic.
+static void derivePoolGradient(PoolGradientOp op, RangeArguments &arguments) {
+  const Bound cotangent = withZero(arguments.in(0));
+  if (!cotangent.isFinite() || op.getWindow().empty())
+    return arguments.setExact(0, Bound::anyOf(arguments.typeOf(0)));
+  double windows = 1, elements = 1;
+  for (auto [window, stride] : llvm::zip_equal(op.getWindow(), op.getStrides())) {
+    windows *= double(llvm::divideCeil(uint64_t(window), uint64_t(stride)));
+    elements *= double(window);
+  }
+  const bool isMax = op.getKind() == ReduceKind::Max;
+  const double most = isMax || pads(op) ? windows : windows / elements;
+  Sums sums;
+  sums.terms = windows + 2; // a mean is two roundings of each
+  sums.keepsSign = true;
+  sums.low = most * cotangent.low;
+  sums.high = most * cotangent.high;
+  sums.magnitude = most * cotangent.magnitude();
+  sums.error =
+      most * (isMax ? cotangent.high - cotangent.low + 2 * cotangent.error : cotangent.error);
+  setSums(arguments, sums, /*bias=*/nullptr, Activation::None);
 }
 
 /// Weights of a softmax are positive and sum to 1, but for what rounds them.
@@ -214,5 +259,7 @@ void mpc::attachProductRanges(MLIRContext &context) {
   attachRange<ContractOp, deriveContract>(context);
   attachRange<ConvolutionOp, deriveConvolution>(context);
   attachRange<ConvolutionInputGradientOp, deriveConvolutionInputGradient>(context);
+  attachRange<ConvolutionFilterGradientOp, deriveConvolutionFilterGradient>(context);
+  attachRange<PoolGradientOp, derivePoolGradient>(context);
   attachRange<AttentionOp, deriveAttention>(context);
 }

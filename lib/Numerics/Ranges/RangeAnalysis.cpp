@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Bounds the values of a function op by op.
+#include "lib/Numerics/Ranges/AffineForms.h"
+#include "lib/Numerics/Ranges/Pieces.h"
 #include "lib/Numerics/Ranges/RangeModels.h"
 #include "mpc/Analysis/LayerPath.h"
 #include "mpc/Support/WeightNumbers.h"
@@ -54,7 +56,7 @@ Bound RangeAnalysis::boundArgument(BlockArgument argument) {
   if (auto limit = function.getArgAttrOfType<IntegerAttr>(index, MpcDialect::kIndexLimitAttr);
       limit && isa<IntegerType>(type))
     return Bound::of(0, double(limit.getInt() - 1));
-  if (auto name = function.getArgAttrOfType<StringAttr>(index, MpcDialect::kInputAttr))
+  if (StringAttr name = findGivenName(function, index))
     if (auto found = facts.inputs.find(name.str()); found != facts.inputs.end()) {
       used.inputs.insert(*found);
       return Bound::of(found->second.first, found->second.second);
@@ -84,8 +86,11 @@ SmallVector<Bound> RangeAnalysis::run(Block &block, ArrayRef<Bound> arguments) {
       place->second = hull(place->second, bound);
     now[value] = std::move(bound);
   };
-  for (auto [argument, bound] : llvm::zip_equal(block.getArguments(), arguments))
+  AffineForms forms;
+  for (auto [argument, bound] : llvm::zip_equal(block.getArguments(), arguments)) {
     record(argument, bound);
+    forms.define(argument, bound);
+  }
   for (Operation &op : block.without_terminator()) {
     SmallVector<Bound> operands =
         llvm::map_to_vector(op.getOperands(), [&](Value value) { return now.lookup(value); });
@@ -95,6 +100,11 @@ SmallVector<Bound> RangeAnalysis::run(Block &block, ArrayRef<Bound> arguments) {
       RangeArguments derived(&op, *this, operands, results);
       ranged.deriveRanges(derived);
     }
+    if (results.size() == 1)
+      narrowByPieces(
+          op, *this, [&](Value value) -> const Bound & { return now.find(value)->second; },
+          results[0]);
+    forms.define(op, results);
     for (auto [result, bound] : llvm::zip_equal(op.getResults(), results))
       record(result, std::move(bound));
   }
@@ -102,17 +112,23 @@ SmallVector<Bound> RangeAnalysis::run(Block &block, ArrayRef<Bound> arguments) {
                              [&](Value value) { return now.lookup(value); });
 }
 
+StringAttr mpc::findGivenName(func::FuncOp function, unsigned argument) {
+  auto input = function.getArgAttrOfType<StringAttr>(argument, MpcDialect::kInputAttr);
+  return input ? input : function.getArgAttrOfType<StringAttr>(argument, MpcDialect::kTargetAttr);
+}
+
 InputRanges mpc::selectInputs(func::FuncOp function, const InputRanges &ranges) {
   InputRanges selected;
   unsigned place = 0;
   for (unsigned i = 0; i < function.getNumArguments(); ++i) {
-    auto name = function.getArgAttrOfType<StringAttr>(i, MpcDialect::kInputAttr);
+    StringAttr name = findGivenName(function, i);
     if (!name)
       continue;
     auto range = ranges.find(name.str());
-    if (range == ranges.end())
+    const bool isInput = function.getArgAttr(i, MpcDialect::kInputAttr) != nullptr;
+    if (range == ranges.end() && isInput)
       range = ranges.find("x" + std::to_string(place));
-    ++place;
+    place += isInput;
     if (range != ranges.end())
       selected[name.str()] = range->second;
   }

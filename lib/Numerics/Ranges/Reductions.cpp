@@ -109,6 +109,29 @@ static void deriveLogSoftmax(LogSoftmaxOp op, RangeArguments &arguments) {
   arguments.setRounded(0, result);
 }
 
+/// Sums of targets times minus logarithms of probabilities. A row of a one_hot has a single term.
+static void deriveCrossEntropy(SoftmaxCrossEntropyOp op, RangeArguments &arguments) {
+  const Bound &logits = arguments.in(0), &target = arguments.in(1);
+  const Type sumType = arguments.typeOf(0);
+  auto type = tensorTypeOf(op.getLogits());
+  const double range = logits.high - logits.low, count = double(type.getShape().back());
+  const double slack = softmaxSlack(type, type.getRank() - 1, range);
+  const double most = (range + std::log(count)) * (1 + slack) + slack;
+  const double terms = op.getTarget().getDefiningOp<OneHotOp>() ? 1 : count;
+  const double magnitude = terms * target.magnitude() * most;
+  const double off = magnitude * sumSlack(sumType, count + 2) + count * 0x1p-126;
+  const double largest = sumType.isF64() ? std::numeric_limits<double>::max() : 0x1.fffffep127;
+  if (!logits.isFinite() || !target.isFinite() || !(slack < 0.5) || !(magnitude + off < largest))
+    return arguments.setExact(0, Bound());
+  const double moved = 2 * logits.error + slack * (1 + range + std::log(count));
+  Bound result =
+      Bound::of(terms * std::min({target.low * most, -target.high * slack}) - off,
+                terms * std::max({target.high * most, -target.low * slack}) + off,
+                terms * (target.magnitude() * moved + (most + moved) * target.error) + off);
+  result.widen();
+  arguments.setRounded(0, result);
+}
+
 static void derivePool(PoolOp op, RangeArguments &arguments) {
   const Bound &input = arguments.in(0);
   if (op.getKind() == ReduceKind::Max)
@@ -125,5 +148,6 @@ void mpc::attachReductionRanges(MLIRContext &context) {
   attachRange<MomentsOp, deriveMoments>(context);
   attachRange<SoftmaxOp, deriveSoftmax>(context);
   attachRange<LogSoftmaxOp, deriveLogSoftmax>(context);
+  attachRange<SoftmaxCrossEntropyOp, deriveCrossEntropy>(context);
   attachRange<PoolOp, derivePool>(context);
 }

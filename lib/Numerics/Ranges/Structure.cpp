@@ -22,6 +22,11 @@ static void deriveConstant(ConstantOp op, RangeArguments &arguments) {
   arguments.setExact(0, std::move(bound));
 }
 
+/// The loss scale is not there yet: IR in which it is has no such op.
+static void deriveGradientSeed(GradientSeedOp, RangeArguments &arguments) {
+  arguments.setExact(0, Bound::of(1, 1));
+}
+
 static bool isSame(const Bound &a, const Bound &b) {
   return a.low == b.low && a.high == b.high && a.mayBeNan == b.mayBeNan && a.error == b.error;
 }
@@ -124,6 +129,7 @@ static void deriveScan(ScanOp op, RangeArguments &arguments) {
 
 void mpc::attachStructureRanges(MLIRContext &context) {
   attachRange<ConstantOp, deriveConstant>(context);
+  attachRange<GradientSeedOp, deriveGradientSeed>(context);
   attachRange<InTrainingOp, deriveInTraining>(context);
   attachRange<DropoutOp, deriveDropout>(context);
   attachRange<NormalNoiseOp, deriveNormalNoise>(context);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Which values an entry reports, under which names, and in which order.
 #include "lib/Numerics/Trace/ReportValues.h"
+#include "dialects/mpc/IR/Float8.h"
 #include "dialects/mpc/IR/TraceRules.h"
 #include "mpc/Analysis/EntryRole.h"
 #include "mpc/Analysis/TracedNames.h"
@@ -29,7 +30,9 @@ private:
     return SymbolTable::lookupNearestSymbolFrom<VariableOp>(entry, symbol);
   }
   TraceOp report(Value value, TraceDirection direction, const Twine &op, StringRef layer,
-                 Value before = Value(), bool isScaled = false);
+                 Value before = Value(), bool isScaled = false, Type float8 = Type());
+  /// The numbers that are multiplied in place of the result, which has the scale in it.
+  void reportFloat8(Float8QuantizeOp op, TraceDirection direction, StringRef layer);
   /// For what is reported alone.
   Value widen(Value value, Type element);
   void reportUpdates();
@@ -51,9 +54,19 @@ private:
 } // namespace
 
 TraceOp Reporter::report(Value value, TraceDirection direction, const Twine &op, StringRef layer,
-                         Value before, bool isScaled) {
+                         Value before, bool isScaled, Type float8) {
   return TraceOp::create(builder, value.getLoc(), value, before, direction, /*slot=*/0, op.str(),
-                         layer, ArrayRef<int64_t>(), isScaled);
+                         layer, ArrayRef<int64_t>(), isScaled,
+                         float8 ? TypeAttr::get(float8) : TypeAttr());
+}
+
+void Reporter::reportFloat8(Float8QuantizeOp op, TraceDirection direction, StringRef layer) {
+  Value scale = op.getScale();
+  Value scaled = scaleForFloat8(builder, op.getLoc(), op.getInput(), scale, op.getFormat());
+  Value rounded =
+      RoundFloat8Op::create(builder, op.getLoc(), scaled.getType(), scaled, op.getFormatAttr());
+  report(rounded, direction, RoundFloat8Op::getOperationName().rsplit('.').second, layer, scaled,
+         /*isScaled=*/false, op.getFormat());
 }
 
 Value Reporter::widen(Value value, Type element) {
@@ -186,7 +199,15 @@ void Reporter::reportResults(Operation *op, TraceDirection direction) {
     StringRef layer = tracedLayerOf(op->getLoc());
     if (layer.empty())
       layer = direction == TraceDirection::Optimizer ? "optimizer" : "loss";
-    report(result, direction, op->getName().stripDialect(), layer, before);
+    Type float8;
+    if (auto round = dyn_cast<RoundFloat8Op>(op)) {
+      before = round.getInput();
+      float8 = round.getFormat();
+    }
+    report(result, direction, op->getName().stripDialect(), layer, before, /*isScaled=*/false,
+           float8);
+    if (auto quantize = dyn_cast<Float8QuantizeOp>(op))
+      reportFloat8(quantize, direction, layer);
   }
 }
 

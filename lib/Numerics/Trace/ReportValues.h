@@ -16,6 +16,8 @@ llvm::LogicalResult widenEntry(mlir::func::FuncOp entry);
 
 /// The type whose elements are float32 where they were narrower; others stay.
 mlir::Type widenedType(mlir::Type type);
+/// The operand that the op rounds to float8, and does nothing else with; null for other ops.
+mlir::Value roundedToFloat8(mlir::Operation *op);
 /// Gives that type to an op's results, whose operands have it already.
 void widenOp(mlir::Operation *op);
 

@@ -45,6 +45,10 @@ private:
         return;
       }
     }
+    if (Value exact = roundedToFloat8(op)) {
+      twins.map(op->getResult(0), twins.lookup(exact));
+      return;
+    }
     Operation *twin = builder.clone(*op, twins);
     SmallVector<Operation *> inner;
     twin->walk<WalkOrder::PreOrder>([&](Operation *each) { inner.push_back(each); });

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The pass: the training step once more, with reports of what its kernels leave in memory.
+#include "lib/Numerics/Trace/ArenaEnd.h"
+#include "lib/Numerics/Trace/WatchedRoundings.h"
 #include "lib/Numerics/Trace/WatchedValues.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
 #include "mpc/Analysis/BatchExtent.h"
 #include "mpc/Analysis/EntryRole.h"
 #include "mpc/Numerics/Trace/Passes.h"
-#include "llvm/Support/MathExtras.h"
 
 namespace mpc {
 #define GEN_PASS_DEF_WATCHSTEP
@@ -15,50 +17,6 @@ namespace mpc {
 
 using namespace mlir;
 using namespace mpc;
-
-namespace {
-/// Room behind what an entry has in its arena.
-class ArenaEnd {
-public:
-  explicit ArenaEnd(func::FuncOp entry)
-      : entry(entry), fixed(sizeOf(mpcrt::MpcrtDialect::kArenaFixedAttr)),
-        perSample(sizeOf(mpcrt::MpcrtDialect::kArenaPerSampleAttr)), fixedBefore(fixed) {}
-
-  int64_t getFixed() const { return fixed; }
-  int64_t takeFixed(int64_t bytes) {
-    const int64_t offset = llvm::alignTo(fixed, kAlignment);
-    fixed = llvm::alignTo(offset + bytes, kAlignment);
-    return offset;
-  }
-  int64_t takePerSample(int64_t bytes) {
-    const int64_t offset = perSample;
-    perSample += llvm::alignTo(bytes, 8);
-    return offset;
-  }
-  /// Views that grow with the batch lie behind all that do not, and move on.
-  void close() {
-    entry.walk([&](mpcrt::ViewOp view) {
-      if (isOfArena(view) && !view.getUnstored() && rangeOf(view).perSampleEnd != 0)
-        view.setFixed(view.getFixed() + static_cast<uint64_t>(fixed - fixedBefore));
-    });
-    Builder builder(entry.getContext());
-    entry->setAttr(mpcrt::MpcrtDialect::kArenaFixedAttr, builder.getI64IntegerAttr(fixed));
-    entry->setAttr(mpcrt::MpcrtDialect::kArenaPerSampleAttr, builder.getI64IntegerAttr(perSample));
-  }
-  bool isOfArena(mpcrt::ViewOp view) {
-    return entry.getArgAttr(cast<BlockArgument>(view.getArena()).getArgNumber(),
-                            mpcrt::MpcrtDialect::kArenaAttr) != nullptr;
-  }
-
-private:
-  static constexpr int64_t kAlignment = 64;
-  int64_t sizeOf(StringRef name) { return entry->getAttrOfType<IntegerAttr>(name).getInt(); }
-
-  func::FuncOp entry;
-  int64_t fixed, perSample;
-  const int64_t fixedBefore;
-};
-} // namespace
 
 /// The results that kernels consume have a place in the arena, one after the other the same:
 /// nothing reads one behind its interleave and the report.
@@ -85,27 +43,68 @@ static void storeConsumed(func::FuncOp step) {
   arena.close();
 }
 
-/// Copies, from the start of the step on, of the weights that it updates.
-static llvm::DenseMap<Value, Value> keepWeights(func::FuncOp step, ArrayRef<WatchedValue> updated) {
-  ArenaEnd arena(step);
-  llvm::DenseMap<Value, Value> kept;
-  OpBuilder builder = OpBuilder::atBlockBegin(&step.getBody().front());
-  Value memory = *llvm::find_if(step.getArguments(), [&](BlockArgument argument) {
-    return step.getArgAttr(argument.getArgNumber(), mpcrt::MpcrtDialect::kArenaAttr) != nullptr;
-  });
-  for (const WatchedValue &value : updated) {
-    Value &copy = kept[value.buffer];
-    if (copy)
-      continue;
-    auto type = cast<MemRefType>(value.buffer.getType());
-    const int64_t bytes = type.getNumElements() * type.getElementTypeBitWidth() / 8;
-    copy = mpcrt::ViewOp::create(builder, step.getLoc(), type, memory, getBatchArgument(step),
-                                 static_cast<uint64_t>(arena.takeFixed(bytes)), /*per_sample=*/0);
-    memref::CopyOp::create(builder, step.getLoc(), value.buffer, copy);
+using ReportedOps = SmallVector<std::pair<Operation *, SmallVector<WatchedValue>>>;
+
+namespace {
+/// Copies of the weights that ops update, each from before the first one that does. They are made
+/// right before it, when the cache is about to have the weights anyway. Most weights are updated by
+/// one op: all of these share a place, since nothing reads a copy behind the report.
+class KeptWeights {
+public:
+  KeptWeights(func::FuncOp step, const ReportedOps &found) : step(step), arena(step) {
+    llvm::DenseMap<Value, unsigned> updates;
+    for (const auto &[op, values] : found)
+      forEachUpdate(values, [&](Value weights) { ++updates[weights]; });
+    int64_t mostShared = 0;
+    for (const auto &[op, values] : found) {
+      int64_t shared = 0;
+      forEachUpdate(values, [&](Value weights) {
+        if (updates.lookup(weights) == 1)
+          shared += sizeOf(weights);
+      });
+      mostShared = std::max(mostShared, shared);
+    }
+    const int64_t place = mostShared ? arena.takeFixed(mostShared) : 0;
+    for (const auto &[op, values] : found) {
+      OpBuilder builder(op);
+      int64_t shared = place;
+      forEachUpdate(values, [&](Value weights) {
+        if (copies.contains(weights))
+          return;
+        const bool isShared = updates.lookup(weights) == 1;
+        const int64_t offset = isShared ? shared : arena.takeFixed(sizeOf(weights));
+        shared += isShared ? sizeOf(weights) : 0;
+        copies[weights] = copy(builder, weights, offset);
+      });
+    }
+    arena.close();
   }
-  arena.close();
-  return kept;
-}
+
+  Value find(Value weights) const { return copies.lookup(weights); }
+
+private:
+  static void forEachUpdate(ArrayRef<WatchedValue> values, llvm::function_ref<void(Value)> look) {
+    for (const WatchedValue &value : values)
+      if (value.isUpdate)
+        look(value.buffer);
+  }
+  static int64_t sizeOf(Value weights) {
+    auto type = cast<MemRefType>(weights.getType());
+    return ArenaEnd::align(type.getNumElements() * type.getElementTypeBitWidth() / 8);
+  }
+  Value copy(OpBuilder &builder, Value weights, int64_t offset) {
+    Value old = mpcrt::ViewOp::create(builder, step.getLoc(), cast<MemRefType>(weights.getType()),
+                                      arena.getMemory(), getBatchArgument(step),
+                                      static_cast<uint64_t>(offset), /*per_sample=*/0);
+    memref::CopyOp::create(builder, step.getLoc(), weights, old);
+    return old;
+  }
+
+  func::FuncOp step;
+  ArenaEnd arena;
+  llvm::DenseMap<Value, Value> copies;
+};
+} // namespace
 
 /// The buffer where `builder` stands: views inside of loops do not reach there.
 static Value reach(OpBuilder &builder, Value buffer) {
@@ -115,37 +114,65 @@ static Value reach(OpBuilder &builder, Value buffer) {
   return cast<mpcrt::ViewOp>(builder.clone(*view)).getResult();
 }
 
+/// The numbers of a value: a copy of them where they are padded in memory.
+static Value withoutPadding(OpBuilder &builder, const WatchedValue &value, ReportRoom &room) {
+  Value buffer = reach(builder, value.buffer);
+  memref::SubViewOp part = value.part;
+  if (!part)
+    return buffer;
+  room.startAgain();
+  IRMapping mapping;
+  mapping.map(part.getSource(), buffer);
+  Value numbers = builder.clone(*part, mapping)->getResult(0);
+  mpcrt::ViewOp copy =
+      room.makeView(builder, numbers, cast<MemRefType>(part.getType()).getElementType());
+  if (!copy) {
+    remark::missed(part.getLoc(), remark::RemarkOpts::name("watched-values")
+                                      .category("mpc-numerics")
+                                      .function(part->getParentOfType<func::FuncOp>().getSymName()))
+        << "zeros of padding are counted: the shape without them is no function of the batch";
+    return buffer;
+  }
+  memref::CopyOp::create(builder, part.getLoc(), numbers, copy);
+  return copy;
+}
+
 static void watch(func::FuncOp step) {
   BufferUses uses(step->getParentOfType<ModuleOp>());
   storeConsumed(step);
   WatchedValues watched(step, uses);
   // All of it is found before anything is added.
-  SmallVector<std::pair<Operation *, SmallVector<WatchedValue>>> found;
-  SmallVector<WatchedValue> updated;
-  for (Operation &op : step.getBody().front()) {
+  ReportedOps found;
+  for (Operation &op : step.getBody().front())
     found.emplace_back(&op, watched.of(&op));
-    llvm::copy_if(found.back().second, std::back_inserter(updated),
-                  [](const WatchedValue &value) { return value.isUpdate; });
-  }
-  const llvm::DenseMap<Value, Value> kept = keepWeights(step, updated);
+  const KeptWeights kept(step, found);
+  const WatchedRoundings roundings(step, uses);
+  ReportRoom room(step);
   int64_t slot = 0;
   auto report = [&](OpBuilder &builder, Location loc, ArrayRef<WatchedValue> values) {
     for (const WatchedValue &value : values) {
-      mpcrt::TraceOp::create(builder, loc, reach(builder, value.buffer), value.before,
+      mpcrt::TraceOp::create(builder, loc, withoutPadding(builder, value, room), value.before,
                              value.direction, slot++, value.op, value.layer, ArrayRef<int64_t>(),
-                             value.isScaled);
-      if (Value old = value.isUpdate ? kept.lookup(value.buffer) : Value())
+                             value.isScaled, /*format=*/TypeAttr());
+      if (Value old = value.isUpdate ? kept.find(value.buffer) : Value())
         mpcrt::TraceOp::create(builder, loc, value.buffer, old, value.direction, slot++,
                                "update:" + StringRef(value.op).split(':').second.str(), value.layer,
-                               ArrayRef<int64_t>(), /*scaled=*/false, /*change=*/true);
+                               ArrayRef<int64_t>(), /*scaled=*/false, /*format=*/TypeAttr(),
+                               /*change=*/true);
     }
   };
   OpBuilder builder = OpBuilder::atBlockBegin(&step.getBody().front());
   report(builder, step.getLoc(), watched.inputs());
   for (auto &[op, values] : found) {
     builder.setInsertionPointAfter(op);
+    for (const WatchedRounding &value : roundings.of(op))
+      mpcrt::TraceOp::create(builder, op->getLoc(), value.rounded, value.before, value.direction,
+                             slot++, RoundFloat8Op::getOperationName().rsplit('.').second,
+                             value.layer, ArrayRef<int64_t>(), /*scaled=*/false,
+                             value.format ? TypeAttr::get(value.format) : TypeAttr());
     report(builder, op->getLoc(), values);
   }
+  room.close();
   // The reports read them now.
   step.walk([](mpcrt::InterleaveOp both) { both.setConsumed(false); });
   remark::passed(step.getLoc(), remark::RemarkOpts::name("watched-values")

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "lib/Numerics/Trace/WatchedValues.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
-#include "mpc/Analysis/BatchExtent.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -80,7 +79,38 @@ TraceDirection WatchedValues::directionOf(Operation *call) {
                                                               : TraceDirection::Forward;
 }
 
-VariableOp WatchedValues::updatedFrom(Operation *reader, Value buffer) {
+SmallVector<Value> WatchedValues::writtenFrom(mpcrt::LaunchOp launch, Value buffer) {
+  SmallVector<Value> written;
+  func::FuncOp kernel = uses.kernelOf(launch);
+  Block &body = kernel.getBody().front();
+  llvm::SmallDenseSet<Operation *> readers;
+  bool isApart = true;
+  for (auto [operand, argument] : llvm::zip(launch.getArguments(), kernel.getArguments())) {
+    if (!isa<MemRefType>(operand.getType()) || !mayOverlap(operand, buffer))
+      continue;
+    for (Operation *user : argument.getUsers()) {
+      Operation *outermost = body.findAncestorOpInBlock(*user);
+      isApart &= outermost->getNumRegions() != 0;
+      readers.insert(outermost);
+    }
+  }
+  const auto &touched = uses.of(launch);
+  for (auto [operand, argument] : llvm::zip(launch.getArguments(), kernel.getArguments())) {
+    const bool isWritten =
+        touched && llvm::any_of(*touched, [buffer = Value(operand)](const BufferUse &use) {
+          return use.isWritten && use.buffer == buffer;
+        });
+    // A kernel of small loops, one behind the other, updates several variables.
+    if (isWritten && llvm::any_of(argument.getUsers(), [&](Operation *user) {
+          return !isApart || readers.contains(body.findAncestorOpInBlock(*user));
+        }))
+      written.push_back(baseOf(operand));
+  }
+  return written;
+}
+
+VariableOp WatchedValues::updatedFrom(Operation *reader, Value buffer,
+                                      const BatchExtent &elements) {
   VariableOp updated;
   bool isOne = true, hasCalls = false;
   auto look = [&](Operation *unit) {
@@ -89,11 +119,17 @@ VariableOp WatchedValues::updatedFrom(Operation *reader, Value buffer) {
           return !use.isWritten && mayOverlap(use.base, buffer);
         }))
       return;
-    for (const BufferUse &use : *touched)
-      if (VariableOp variable = use.isWritten ? variableOf(use.base) : VariableOp();
+    SmallVector<Value> written;
+    if (auto launch = dyn_cast<mpcrt::LaunchOp>(unit))
+      written = writtenFrom(launch, buffer);
+    else
+      for (const BufferUse &use : *touched)
+        if (use.isWritten)
+          written.push_back(use.base);
+    for (Value base : written)
+      if (VariableOp variable = variableOf(base);
           variable && variable.getRole() == VariableRole::Trainable) {
-        isOne &= (!updated || updated == variable) &&
-                 getElementCount(use.base) == getElementCount(buffer);
+        isOne &= (!updated || updated == variable) && getElementCount(base) == elements;
         updated = variable;
       }
   };
@@ -109,11 +145,43 @@ VariableOp WatchedValues::updatedFrom(Operation *reader, Value buffer) {
   return isOne ? updated : VariableOp();
 }
 
+memref::SubViewOp WatchedValues::unpadded(Value base) {
+  memref::SubViewOp part;
+  SmallVector<Value> names{base};
+  while (!names.empty())
+    for (Operation *user : names.pop_back_val().getUsers()) {
+      if (auto view = dyn_cast<memref::SubViewOp>(user)) {
+        const bool isFirst =
+            llvm::all_of(view.getMixedOffsets(), isZeroInteger) &&
+            llvm::all_of(view->getOperands().drop_front(), llvm::IsaPred<BlockArgument>);
+        if (!isFirst || view.getSource() != base || (part && part.getType() != view.getType()))
+          return nullptr;
+        part = view;
+        continue;
+      }
+      if (isa<ViewLikeOpInterface>(user)) {
+        names.append(user->result_begin(), user->result_end());
+        continue;
+      }
+      if (isa<mpcrt::LibraryCallOpInterface>(user))
+        continue;
+      const auto &touched = uses.of(user);
+      if (!isa<mpcrt::LaunchOp>(user) || !touched || touched->size() != 1)
+        return nullptr;
+    }
+  return part;
+}
+
 WatchedValue WatchedValues::describe(const Written &written) {
   Location loc = written.call->getLoc();
-  WatchedValue value{written.base, Value(), directionOf(written.call),
+  WatchedValue value{written.base,
+                     Value(),
+                     directionOf(written.call),
                      (written.isOfSteps ? "steps:" : "") + kindOf(written.call).str(),
-                     tracedLayerOf(loc)};
+                     tracedLayerOf(loc),
+                     /*isScaled=*/false,
+                     /*isUpdate=*/false,
+                     /*part=*/{}};
   if (value.layer.empty())
     value.layer = value.direction == TraceDirection::Optimizer ? "optimizer" : "loss";
   return value;
@@ -172,10 +240,12 @@ std::optional<WatchedValue> WatchedValues::describeResult(Operation *op, const W
   // The host stores zeros, to which kernels add, and scalars.
   if (type.getRank() == 0 || !isa<mpcrt::MpcrtDialect>(written.call->getDialect()))
     return std::nullopt;
+  value.part = unpadded(written.base);
+  const Value numbers = value.part ? value.part.getResult() : written.base;
   bool isRead = false, leaves = isNarrow(written.base) || written.isOfSteps;
   auto readBy = [&](Operation *reader) {
     isRead = true;
-    if (VariableOp variable = updatedFrom(reader, written.base)) {
+    if (VariableOp variable = updatedFrom(reader, written.base, *getElementCount(numbers))) {
       value.op = (isScaled ? "scaled_gradient:" : "gradient:") + tracedNameOf(variable).str();
       value.layer = tracedLayerOf(variable);
       value.direction = TraceDirection::Backward;
@@ -212,7 +282,8 @@ SmallVector<WatchedValue> WatchedValues::inputs() {
     if (auto name =
             step.getArgAttrOfType<StringAttr>(argument.getArgNumber(), MpcDialect::kInputAttr))
       if (holdsNumbers(argument))
-        values.push_back({argument, Value(), TraceDirection::Forward, "input", name.getValue()});
+        values.push_back({argument, Value(), TraceDirection::Forward, "input", name.getValue(),
+                          /*isScaled=*/false, /*isUpdate=*/false, /*part=*/{}});
   return values;
 }
 

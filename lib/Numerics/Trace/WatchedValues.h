@@ -4,6 +4,8 @@
 #define MPC_LIB_NUMERICS_TRACE_WATCHEDVALUES_H
 
 #include "lib/Conversion/LinalgToMpcrt/MemoryOrder.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mpc/Analysis/BatchExtent.h"
 #include "mpc/Analysis/TracedNames.h"
 
 namespace mpc {
@@ -16,7 +18,8 @@ struct WatchedValue {
   std::string op;
   llvm::StringRef layer;
   bool isScaled = false;
-  bool isUpdate = false; ///< of a weight that is trained: its change is reported, too
+  bool isUpdate = false;        ///< of a weight that is trained: its change is reported, too
+  mlir::memref::SubViewOp part; ///< of the buffer, without padding; null: all of it
 };
 
 /// Looks at the entry as it is: what is added to it later is not seen.
@@ -34,7 +37,12 @@ private:
   VariableOp variableOf(mlir::Value base);
   TraceDirection directionOf(mlir::Operation *call);
   /// The variable whose gradient the buffer is: an op that reads it updates that one alone.
-  VariableOp updatedFrom(mlir::Operation *reader, mlir::Value buffer);
+  VariableOp updatedFrom(mlir::Operation *reader, mlir::Value buffer, const BatchExtent &elements);
+  /// The buffers that a launch writes where it reads this one.
+  llvm::SmallVector<mlir::Value> writtenFrom(mpcrt::LaunchOp launch, mlir::Value buffer);
+  /// The part of a buffer that has its numbers, where library calls and what fills it with zeros
+  /// alone touch the rest.
+  mlir::memref::SubViewOp unpadded(mlir::Value base);
   std::optional<WatchedValue> describeVariable(const Written &written);
   std::optional<WatchedValue> describeResult(mlir::Operation *op, const Written &written);
   WatchedValue describe(const Written &written);

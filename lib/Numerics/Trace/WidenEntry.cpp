@@ -40,6 +40,14 @@ static void widenConstant(ConstantOp constant) {
   constant.getResult().setType(wide);
 }
 
+Value mpc::roundedToFloat8(Operation *op) {
+  if (auto quantize = dyn_cast<Float8QuantizeOp>(op))
+    return quantize.getInput();
+  if (auto round = dyn_cast<RoundFloat8Op>(op))
+    return round.getInput();
+  return Value();
+}
+
 void mpc::widenOp(Operation *op) {
   if (auto constant = dyn_cast<ConstantOp>(op))
     return widenConstant(constant);
@@ -49,8 +57,15 @@ void mpc::widenOp(Operation *op) {
         argument.setType(widenedType(argument.getType()));
   for (Value result : op->getResults())
     result.setType(widenedType(result.getType()));
-  if (auto trace = dyn_cast<TraceOp>(op))
+  if (auto trace = dyn_cast<TraceOp>(op)) {
     trace.getBeforeMutable().clear(); // nothing is rounded
+    trace.removeFormatAttr();
+  }
+  if (Value exact = roundedToFloat8(op)) {
+    op->getResult(0).replaceAllUsesWith(exact);
+    op->erase();
+    return;
+  }
   if (auto cast = dyn_cast<CastOp>(op); cast && cast.getInput().getType() == cast.getType()) {
     cast.replaceAllUsesWith(cast.getInput());
     cast.erase();

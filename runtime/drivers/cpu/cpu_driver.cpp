@@ -1,17 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The CPU driver: a thread team, and what contracts, convolves and attends on it.
+#include "runtime/base/memory.h"
 #include "runtime/drivers/cpu/cpu_kernels.h"
 #include "runtime/drivers/driver.h"
+#include "runtime/drivers/prepared_weights.h"
 #include "runtime/threads/thread_team.h"
 
 #include <algorithm>
 #include <atomic>
-#include <map>
-#include <utility>
+#include <memory>
 
 namespace mpc::rt {
 namespace {
+
+class PreparedOnHost final : public PreparedMemory {
+public:
+  mpc_rt_status_t reserve(uint64_t bytes, bool &grew) override {
+    const uint64_t before = memory.size();
+    rt::reserve(memory, bytes);
+    grew = memory.size() != before;
+    return MPC_RT_OK;
+  }
+  void *data() const noexcept override { return memory.data(); }
+  uint64_t size() const noexcept override { return memory.size(); }
+
+private:
+  Buffer memory;
+};
 
 class CpuDriver final : public Driver {
 public:
@@ -155,34 +171,21 @@ public:
   mpc_rt_status_t run(const mpc_rt_entry_info_t &entry, const mpc_rt_call_t &call,
                       uint32_t variableCount, uint64_t arenaBytes,
                       const DeviceTensors *onDevice) override {
-    running = &entry;
+    prepared.begin(&entry);
     return Driver::run(entry, call, variableCount, arenaBytes, onDevice);
   }
 
   // Values of weights alone are computed again where these have changed.
   mpc_rt_status_t prepare(const mpc_rt_call_t &call, mpc_rt_prepare_fn fill, uint64_t bytes,
                           void *&memory) override {
-    Prepared &own = prepared[{running, fill}];
-    reserve(own.memory, bytes);
-    memory = own.memory.data();
-    if (own.version == version)
-      return MPC_RT_OK;
-    const auto status = static_cast<mpc_rt_status_t>(fill(&call, memory));
-    if (status == MPC_RT_OK && !reserves)
-      own.version = version;
-    return status;
+    return prepared.prepare(call, fill, bytes, /*keeps=*/!reserves, memory);
   }
 
   void variablesChanged() noexcept override {
-    ++version;
+    prepared.variablesChanged();
     cpuKernels.forgetWeights();
   }
-  uint64_t libraryBytes() const noexcept override {
-    uint64_t bytes = cpuKernels.bytes();
-    for (const auto &[user, own] : prepared)
-      bytes += own.memory.size();
-    return bytes;
-  }
+  uint64_t libraryBytes() const noexcept override { return cpuKernels.bytes() + prepared.bytes(); }
 
 protected:
   mpc_rt_status_t multiply(const mpc_rt_contract_t &descriptor, const Contraction &shape,
@@ -195,16 +198,9 @@ protected:
   }
 
 private:
-  struct Prepared {
-    Buffer memory;
-    uint64_t version = 0; // of the variables that it was filled for
-  };
-
   ThreadTeam team;
   CpuKernels cpuKernels;
-  std::map<std::pair<const mpc_rt_entry_info_t *, mpc_rt_prepare_fn>, Prepared> prepared;
-  const mpc_rt_entry_info_t *running = nullptr;
-  uint64_t version = 1;    // of the variables
+  PreparedWeights prepared{[] { return std::make_unique<PreparedOnHost>(); }};
   bool reserves = false;   // instead of computing
   bool splitsRows = false; // a loop runs whose threads have rows of their own
   WeightUse weightUse = WeightUse::updated;

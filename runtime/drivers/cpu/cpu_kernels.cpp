@@ -10,6 +10,7 @@ namespace mpc::rt {
 
 void CpuKernels::make() {
   contractor.emplace(team, isa, chosen, log);
+  contractor->shareWeights(sharedWeights.get());
   convolver.emplace(team, isa, chosen, log);
   attender.emplace(team, isa, onednn::hasNativeBFloat16());
   forks = forksSeen();
@@ -32,7 +33,32 @@ void CpuKernels::forgetWeights() noexcept {
 }
 
 uint64_t CpuKernels::bytes() const noexcept {
-  return contractor->bytes() + convolver->bytes() + attender->bytes();
+  return contractor->bytes() + convolver->bytes() + attender->bytes() +
+         (isFirstOfShared ? sharedWeights->bytes() : 0);
+}
+
+mpc_rt_status_t CpuKernels::prepareSum(const mpc_rt_contract_t &descriptor,
+                                       const mpc_rt_contract_call_t &call, bool packs,
+                                       PartProduct *&product) {
+  Contraction shape;
+  if (auto status = resolveContraction(descriptor, call, shape))
+    return status;
+  product = contractor->partProduct(descriptor, shape, call, packs);
+  return MPC_RT_OK;
+}
+
+void CpuKernels::shareWeights(PartKernels &first) {
+  auto &other = static_cast<CpuKernels &>(first); // parts of one context have one device
+  if (!other.sharedWeights)
+    other.sharedWeights = std::make_shared<SharedWeights>();
+  sharedWeights = other.sharedWeights;
+  isFirstOfShared = this == &other;
+  contractor->shareWeights(sharedWeights.get());
+}
+
+void CpuKernels::forgetSharedWeights() {
+  if (sharedWeights)
+    sharedWeights->forget();
 }
 
 void CpuKernels::forgetPlans() noexcept {

@@ -9,13 +9,15 @@
 #include "runtime/drivers/cpu/contract/contractor.h"
 #include "runtime/drivers/cpu/convolve/convolver.h"
 #include "runtime/drivers/kernel_selection.h"
+#include "runtime/drivers/part_product.h"
 #include "runtime/threads/thread_team.h"
 
+#include <memory>
 #include <optional>
 
 namespace mpc::rt {
 
-class CpuKernels final : public KernelSelection {
+class CpuKernels final : public KernelSelection, public PartKernels {
 public:
   CpuKernels(ThreadTeam &team, int isa) : team(team), isa(isa) { make(); }
 
@@ -32,6 +34,13 @@ public:
   std::string choices() const override { return chosen.text(); }
   mpc_rt_status_t setChoices(const char *text) override;
 
+  PartKernels *ofParts() noexcept override { return this; }
+  mpc_rt_status_t prepareSum(const mpc_rt_contract_t &descriptor,
+                             const mpc_rt_contract_call_t &call, bool packs,
+                             PartProduct *&product) override;
+  void shareWeights(PartKernels &first) override;
+  void forgetSharedWeights() override;
+
   std::optional<Contractor> contractor;
   std::optional<Convolver> convolver;
   std::optional<Attender> attender;
@@ -43,6 +52,8 @@ private:
   ThreadTeam &team;
   const int isa;
   KernelChoices chosen;
+  std::shared_ptr<SharedWeights> sharedWeights; // null: not a part of a batch
+  bool isFirstOfShared = false;
   unsigned forks = 0;
   bool isForkedThread = false;
 };

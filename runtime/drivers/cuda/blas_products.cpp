@@ -89,11 +89,11 @@ std::string BlasProducts::keyOf(const ProductPlan &plan) const {
   const Contraction &c = plan.shape;
   std::string key;
   const auto operands = static_cast<int64_t>(c.lhs == c.rhs ? c.lhs : c.lhs << 8 | c.rhs);
-  for (int64_t number :
-       {c.batch, c.m, c.n, c.k, operands, static_cast<int64_t>(c.out), int64_t{c.transposeLhs},
-        int64_t{c.transposeRhs}, int64_t{c.accumulate}, int64_t{plan.epilogue}, int64_t{tf32},
-        int64_t{plan.alignments[0]}, int64_t{plan.alignments[1]}, int64_t{plan.alignments[2]},
-        int64_t{plan.alignments[3]}, static_cast<int64_t>(workspace.size())})
+  for (int64_t number : {c.batch, c.m, c.n, c.k, operands, static_cast<int64_t>(c.out),
+                         int64_t{c.transposeLhs}, int64_t{c.transposeRhs}, int64_t{c.accumulate},
+                         int64_t{plan.epilogue}, int64_t{plan.inTf32}, int64_t{plan.alignments[0]},
+                         int64_t{plan.alignments[1]}, int64_t{plan.alignments[2]},
+                         int64_t{plan.alignments[3]}, static_cast<int64_t>(workspace.size())})
     key += (key.empty() ? "" : ",") + std::to_string(number);
   return key;
 }
@@ -155,10 +155,10 @@ mpc_rt_status_t BlasProducts::describe(ProductPlan &plan, const char *layer) con
       dataType(c.out, out); // rules::BlasProduct looked at them
   // The factors of the sums are of the type that sums.
   plan.factors = out == lt::r64f || out == lt::r32i ? out : lt::r32f;
-  lt::ComputeType compute = out == lt::r64f           ? lt::compute64f
-                            : out == lt::r32i         ? lt::compute32i
-                            : tf32 && lhs == lt::r32f ? lt::compute32fTf32
-                                                      : lt::compute32f;
+  lt::ComputeType compute = out == lt::r64f                  ? lt::compute64f
+                            : out == lt::r32i                ? lt::compute32i
+                            : plan.inTf32 && lhs == lt::r32f ? lt::compute32fTf32
+                                                             : lt::compute32f;
   if (auto status = check(blas->descCreate(&plan.desc, compute, plan.factors), layer,
                           "describing the product"))
     return status;

@@ -14,8 +14,8 @@ namespace mpc::rt::cuda {
 
 class BlasProducts {
 public:
-  BlasProducts(DeviceSession &session, bool tf32)
-      : session(session), tf32(tf32), workspace(session, Memory::Kind::device) {}
+  explicit BlasProducts(DeviceSession &session)
+      : session(session), workspace(session, Memory::Kind::device) {}
   // The owner has released all plans.
   ~BlasProducts();
   BlasProducts(const BlasProducts &) = delete;
@@ -53,7 +53,6 @@ private:
   mpc_rt_status_t check(int result, const char *layer, const char *what) const;
 
   DeviceSession &session;
-  bool tf32;
   const lt::Api *blas = nullptr;
   lt::Handle handle = nullptr;
   Memory workspace;

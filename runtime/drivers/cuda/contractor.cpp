@@ -4,9 +4,12 @@
 #include "runtime/drivers/cuda/contractor.h"
 #include "runtime/base/dtype.h"
 #include "runtime/drivers/cuda/library_kernels.h"
+#include "runtime/rules/split_products.h"
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
+#include <cstring>
 
 namespace mpc::rt::cuda {
 namespace {
@@ -19,7 +22,24 @@ uint32_t alignmentOf(const void *address) {
   return static_cast<uint32_t>(bits & -bits);
 }
 
+bool isSetTo(const char *variable, const char *wanted) {
+  const char *value = std::getenv(variable);
+  return value && std::strcmp(value, wanted) == 0;
+}
+
+Contraction withoutEpilogue(Contraction c) {
+  c.hasBias = c.relu = c.makesMask = c.readsMask = false;
+  c.gelu = c.keepsArgument = c.geluGradient = false;
+  return c;
+}
+
 } // namespace
+
+Contractor::Contractor(DeviceSession &session, KernelTable &kernels, KernelLog &log,
+                       uint32_t fp32Precision)
+    : session(session), kernels(kernels), log(log), fp32Precision(fp32Precision),
+      splitsAll(isSetTo("MPC_CUDA_TF32X3", "all")), products(session),
+      trials(session, kernels, products), splitter(session, kernels) {}
 
 Contractor::~Contractor() {
   session.makeCurrent();
@@ -54,11 +74,11 @@ mpc_rt_status_t Contractor::byKernel(const Contraction &shape, const ProductOper
                              parameters, count);
 }
 
-namespace {
-// The name in the log of kernels.
-const char *nameOf(const Contraction &c, uint32_t epilogue) {
-  if (!Contractor::ruleOf(c).isTaken())
+const char *Contractor::nameOf(const Contraction &c, uint32_t epilogue) const {
+  if (!ruleOf(c).isTaken())
     return "direct";
+  if (splits(c))
+    return "cublaslt:tf32x3";
   if (c.gelu && does(epilogue, lt::epilogueGelu))
     return "cublaslt:gelu";
   if (c.geluGradient && does(epilogue, lt::epilogueGeluDerivative))
@@ -66,7 +86,6 @@ const char *nameOf(const Contraction &c, uint32_t epilogue) {
   return c.sumsColumns && does(epilogue, lt::epilogueColumnSums) ? "cublaslt:bias_gradient"
                                                                  : "cublaslt";
 }
-} // namespace
 
 mpc_rt_status_t Contractor::contract(const mpc_rt_contract_t &descriptor, const Contraction &shape,
                                      const mpc_rt_contract_call_t &call) {
@@ -134,28 +153,90 @@ mpc_rt_status_t Contractor::product(const ProductKey &key, const Contraction &sh
                                layer);
   if (!ruleOf(shape).isTaken())
     return byKernel(shape, operands);
+  if (splits(shape))
+    return productOfSplit(key, shape, given, operands, epilogue, layer);
+  ProductPlan *plan = nullptr;
+  if (auto status = planOf({key, Terms::all}, shape, given, operands, layer, plan))
+    return status;
+  epilogue = plan->epilogue;
+  return products.issue(*plan, does(plan->epilogue, lt::epilogueGelu) ? given : operands, layer);
+}
+
+mpc_rt_status_t Contractor::planOf(const std::pair<ProductKey, Terms> &key,
+                                   const Contraction &shape, const ProductOperands &given,
+                                   const ProductOperands &operands, const char *layer,
+                                   ProductPlan *&plan) {
   auto [found, isNew] = plans.try_emplace(key);
-  ProductPlan &plan = found->second;
+  plan = &found->second;
   // Addresses in the arena move with the batch only, but the arena itself may be another one.
   std::array<uint32_t, 4> alignments = {alignmentOf(operands.lhs), alignmentOf(operands.rhs),
                                         std::min(alignmentOf(operands.out), alignmentOf(given.out)),
                                         alignmentOf(operands.sums)};
   bool isWorse = false;
   for (size_t i = 0; i < alignments.size(); ++i)
-    isWorse |= alignments[i] < plan.alignments[i];
-  if (isNew || isWorse || !(plan.shape == shape)) {
-    products.release(plan);
-    plan = ProductPlan();
-    plan.shape = shape;
-    plan.alignments = alignments;
-    if (auto status = trials.choose(plan, given, layer)) {
-      products.release(plan);
-      plans.erase(found);
-      return status;
-    }
+    isWorse |= alignments[i] < plan->alignments[i];
+  if (!isNew && !isWorse && plan->shape == shape)
+    return MPC_RT_OK;
+  products.release(*plan);
+  *plan = ProductPlan();
+  plan->shape = shape;
+  plan->inTf32 = fp32Precision == MPC_RT_FP32_TF32 || key.second != Terms::all;
+  plan->alignments = alignments;
+  ProductOperands tried = given;
+  tried.lhs = operands.lhs, tried.rhs = operands.rhs;
+  auto status = trials.choose(*plan, tried, layer);
+  if (status) {
+    products.release(*plan);
+    plans.erase(found);
   }
-  epilogue = plan.epilogue;
-  return products.issue(plan, does(plan.epilogue, lt::epilogueGelu) ? given : operands, layer);
+  return status;
+}
+
+bool Contractor::splits(const Contraction &c) const {
+  if (fp32Precision != MPC_RT_FP32_TF32X3 || c.lhs != MPC_RT_FLOAT32 || c.rhs != MPC_RT_FLOAT32 ||
+      c.out != MPC_RT_FLOAT32)
+    return false;
+  return splitsAll || rules::SplitProduct{c.batch, c.m, c.n, c.k}.isWorthwhile();
+}
+
+mpc_rt_status_t Contractor::productOfSplit(const ProductKey &key, const Contraction &shape,
+                                           const ProductOperands &given,
+                                           const ProductOperands &operands, uint32_t &epilogue,
+                                           const char *layer) {
+  struct Part {
+    int64_t first, terms;
+    ProductPlan *plan;
+  };
+  const int64_t most = rules::SplitProduct{shape.batch, shape.m, shape.n, shape.k}.termsOfPart();
+  ProductOperands split = operands;
+  if (auto status = splitter.reserve(shape, most, split, layer))
+    return status;
+  std::vector<Part> parts;
+  // All plans come before the first product: a trial writes over the result.
+  for (int64_t first = 0; first < shape.k; first += most) {
+    Part part{first, std::min(most, shape.k - first), nullptr};
+    const bool isLast = first + part.terms == shape.k;
+    Contraction product = isLast ? shape : withoutEpilogue(shape);
+    product.k = 3 * part.terms;
+    product.accumulate |= first > 0;
+    product.sumsColumns = false; // each of them would be a sum of parts of numbers
+    const Terms terms = isLast ? Terms::last : first == 0 ? Terms::first : Terms::middle;
+    // A trial multiplies what is there, which must be numbers.
+    if (isLast && plans.find({key, terms}) == plans.end())
+      if (auto status = splitter.split(shape, first, part.terms, operands, split))
+        return status;
+    if (auto status = planOf({key, terms}, product, given, split, layer, part.plan))
+      return status;
+    parts.push_back(part);
+  }
+  for (const Part &part : parts) {
+    if (auto status = splitter.split(shape, part.first, part.terms, operands, split))
+      return status;
+    if (auto status = products.issue(*part.plan, split, layer))
+      return status;
+  }
+  epilogue = parts.back().plan->epilogue;
+  return MPC_RT_OK;
 }
 
 } // namespace mpc::rt::cuda

@@ -176,6 +176,9 @@ mpc_rt_status_t Convolver::convolve(const mpc_rt_convolution_t &descriptor, cons
   Convolution c;
   if (auto status = resolveConvolution(descriptor, lhs, rhs, bias, out, batch, c))
     return status;
+  if (c.isInteger())
+    return fail(MPC_RT_FAILED_PRECONDITION,
+                "%s: convolution of int8 on a GPU; compile the model for CUDA", layer);
   if (c.outElements() == 0)
     return MPC_RT_OK;
   bool isEmpty = c.lhsElements() == 0 || c.rhsElements() == 0;

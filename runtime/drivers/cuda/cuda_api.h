@@ -26,6 +26,7 @@ enum Attribute : int {
   computeCapabilityMajor = 75,
   computeCapabilityMinor = 76
 };
+constexpr Result notReady = 600;          // CUDA_ERROR_NOT_READY
 constexpr unsigned streamNonBlocking = 1; // CU_STREAM_NON_BLOCKING
 constexpr int captureModeThreadLocal = 1; // CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
 constexpr int oldestDriver = 12000;       // cuDriverGetVersion: CUDA 12.0
@@ -47,6 +48,7 @@ constexpr int oldestDriver = 12000;       // cuDriverGetVersion: CUDA 12.0
   FUNCTION(streamCreate, "cuStreamCreate", (Stream * stream, unsigned flags))                      \
   FUNCTION(streamDestroy, "cuStreamDestroy_v2", (Stream stream))                                   \
   FUNCTION(streamSynchronize, "cuStreamSynchronize", (Stream stream))                              \
+  FUNCTION(streamQuery, "cuStreamQuery", (Stream stream))                                          \
   FUNCTION(streamBeginCapture, "cuStreamBeginCapture_v2", (Stream stream, int mode))               \
   FUNCTION(streamEndCapture, "cuStreamEndCapture", (Stream stream, Graph * graph))                 \
   FUNCTION(graphInstantiate, "cuGraphInstantiateWithFlags",                                        \
@@ -55,6 +57,7 @@ constexpr int oldestDriver = 12000;       // cuDriverGetVersion: CUDA 12.0
   FUNCTION(graphExecDestroy, "cuGraphExecDestroy", (GraphExec executable))                         \
   FUNCTION(graphLaunch, "cuGraphLaunch", (GraphExec executable, Stream stream))                    \
   FUNCTION(memAlloc, "cuMemAlloc_v2", (DevicePointer * pointer, size_t bytes))                     \
+  FUNCTION(memGetInfo, "cuMemGetInfo_v2", (size_t *free, size_t *total))                           \
   FUNCTION(memFree, "cuMemFree_v2", (DevicePointer pointer))                                       \
   FUNCTION(memAllocHost, "cuMemAllocHost_v2", (void **pointer, size_t bytes))                      \
   FUNCTION(memFreeHost, "cuMemFreeHost", (void *pointer))                                          \

@@ -8,6 +8,7 @@
 #include "runtime/drivers/cuda/convolver.h"
 #include "runtime/drivers/cuda/cuda_memory.h"
 #include "runtime/drivers/cuda/float8_contractor.h"
+#include "runtime/drivers/cuda/value_counter.h"
 #include "runtime/drivers/driver.h"
 
 #include <cstring>
@@ -22,18 +23,33 @@ mpc_rt_status_t failForOtherTarget(const mpc_rt_contract_t &descriptor) {
               descriptor.layer ? descriptor.layer : "contraction");
 }
 
+class PreparedOnDevice final : public PreparedMemory {
+public:
+  explicit PreparedOnDevice(DeviceSession &session) : memory(session, Memory::Kind::device) {}
+  mpc_rt_status_t reserve(uint64_t bytes, bool &grew) override {
+    return memory.reserve(bytes, "prepared weights", grew);
+  }
+  void *data() const noexcept override { return memory.data(); }
+  uint64_t size() const noexcept override { return memory.size(); }
+
+private:
+  Memory memory;
+};
+
 class CudaDriver final : public Driver {
 public:
   CudaDriver(const DriverOptions &options, std::unique_ptr<DeviceSession> opened,
              const mpc_rt_cuda_program_t &program)
       : options(options), session(std::move(opened)), table(*session, program),
-        contractor(*session, table, selection.log, program.tf32 != 0),
+        contractor(*session, table, selection.log, program.fp32_precision),
         float8(*session, table, contractor, selection.log), cudnn(*session),
-        convolver(*session, table, contractor, cudnn, selection.log, program.tf32 != 0),
+        convolver(*session, table, contractor, cudnn, selection.log,
+                  program.fp32_precision == MPC_RT_FP32_TF32),
         attender(*session, table, contractor, cudnn, selection.log), variables(*session),
-        prepared(*session), arena(*session, Memory::Kind::device), tensors(*session),
-        nextInputs(*session), graphs(*session),
-        copies(*session, variables, prepared, nextInputs, graphs) {}
+        prepared([this] { return std::make_unique<PreparedOnDevice>(*session); }),
+        arena(*session, Memory::Kind::device), tensors(*session), nextInputs(*session),
+        graphs(*session), counts(*session, table),
+        copies(*session, table, variables, prepared, nextInputs, graphs, counts) {}
 
   mpc_rt_status_t open() {
     if (auto status = table.load())
@@ -75,7 +91,7 @@ public:
                           void *&memory) override {
     if (auto status = table.flush())
       return status;
-    if (auto status = prepared.prepare(call, fill, bytes, memory))
+    if (auto status = prepared.prepare(call, fill, bytes, /*keeps=*/true, memory))
       return status;
     return table.flush();
   }
@@ -87,7 +103,7 @@ public:
   void variablesChanged() noexcept override { prepared.variablesChanged(); }
   uint64_t libraryBytes() const noexcept override {
     return contractor.bytes() + float8.bytes() + convolver.bytes() + attender.bytes() +
-           prepared.bytes();
+           prepared.bytes() + counts.bytes();
   }
 
 protected:
@@ -123,6 +139,7 @@ private:
   CallTensors tensors;
   NextInputs nextInputs;
   StepGraphs graphs; // recorded steps hold addresses of the above
+  CountsOnDevice counts;
   CudaMemory copies;
   WeightUse weightUse = WeightUse::updated;
 };
@@ -166,7 +183,8 @@ mpc_rt_status_t CudaDriver::run(const mpc_rt_entry_info_t &entry, const mpc_rt_c
                         ? nextInputs.take(tensors.address())
                         : tensors.copyInputs(entry, call, layout, onDevice))
     return status;
-  if (auto status = prepared.begin(&entry, there))
+  prepared.begin(&entry);
+  if (auto status = prepared.refresh(there))
     return status;
   if (auto status = table.flush())
     return status;
@@ -178,8 +196,8 @@ mpc_rt_status_t CudaDriver::run(const mpc_rt_entry_info_t &entry, const mpc_rt_c
   });
   // All: each forgets that it moved.
   const bool convolverMoved = convolver.takeMoved(), attenderMoved = attender.takeMoved(),
-             float8Moved = float8.takeMoved();
-  if (convolverMoved || attenderMoved || float8Moved)
+             float8Moved = float8.takeMoved(), contractorMoved = contractor.takeMoved();
+  if (convolverMoved || attenderMoved || float8Moved || contractorMoved)
     graphs.forget();
   if (weightUse == WeightUse::updated || std::strcmp(entry.name, "evaluate") == 0) {
     variables.deviceChanged();

@@ -39,6 +39,31 @@ bool CudaMemory::hasInputs(const mpc_rt_entry_info_t &entry, int64_t batch) cons
   return nextInputs.has(entry, batch);
 }
 
+mpc_rt_status_t CudaMemory::clear(void *data, uint64_t bytes) {
+  if (auto status = table.flush())
+    return status;
+  return session.check(
+      session.cuda.memsetBytes(reinterpret_cast<DevicePointer>(data), 0, bytes, session.stream),
+      "zeros");
+}
+
+mpc_rt_status_t CudaMemory::bring(void *to, const void *from, uint64_t bytes) {
+  graphs.waitsForHost();
+  if (auto status = table.flush())
+    return status;
+  return session.check(
+      session.cuda.memcpyToHost(to, reinterpret_cast<DevicePointer>(from), bytes, session.stream),
+      "reading values in the middle of a step");
+}
+
+mpc_rt_status_t CudaMemory::give(void *to, const void *from, uint64_t bytes) {
+  if (auto status = table.flush())
+    return status;
+  return session.check(
+      session.cuda.memcpyToDevice(reinterpret_cast<DevicePointer>(to), from, bytes, session.stream),
+      "writing what ranks have reduced");
+}
+
 mpc_rt_status_t CudaMemory::copyToHost(void *to, const void *from, uint64_t bytes) {
   if (auto status = session.makeCurrent())
     return status;

@@ -21,8 +21,7 @@ static LoadedApi<Api> open() {
 
 const Api *api(const char *&problem) noexcept {
   static const LoadedApi<Api> loaded = open();
-  problem = loaded.problem;
-  return loaded.problem[0] ? nullptr : &loaded.functions;
+  return loaded.get(problem);
 }
 
 } // namespace mpc::rt::cuda::dnn

@@ -19,6 +19,11 @@ public:
 
   // Every function below belongs to the thread that called this last.
   mpc_rt_status_t makeCurrent() { return check(cuda.contextSetCurrent(context), "GPU"); }
+  // Bytes of the device that nobody has taken; none where the driver does not say.
+  uint64_t freeBytes() const {
+    size_t available = 0, all = 0;
+    return cuda.memGetInfo(&available, &all) ? 0 : available;
+  }
   mpc_rt_status_t synchronize() { return check(cuda.streamSynchronize(stream), "GPU"); }
   mpc_rt_status_t check(Result result, const char *what) const noexcept {
     return mpc::rt::cuda::check(cuda, result, what);

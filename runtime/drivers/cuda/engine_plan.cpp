@@ -53,8 +53,9 @@ bool readEngine(const Api &library, Descriptor config, Engine &engine) {
 
 } // namespace
 
-bool EnginePlan::choose(Handle handle, Descriptor graph, HeuristicMode mode, bool isFloat32,
-                        const EngineRules &rules) {
+void EnginePlan::addCandidates(Handle handle, Descriptor graph, HeuristicMode mode, bool isFloat32,
+                               const EngineRules &rules) {
+  const size_t before = candidates.size();
   Descriptions asked(library);
   Descriptor heuristic = asked.make(heuristicDescriptor);
   asked.set(heuristic, heuristicGraph, typeDescriptor, graph)
@@ -67,9 +68,14 @@ bool EnginePlan::choose(Handle handle, Descriptor graph, HeuristicMode mode, boo
   // Fewer may come than were announced.
   count = std::min(count, asked.get(heuristic, heuristicResults, typeDescriptor,
                                     static_cast<int64_t>(configs.size()), configs.data()));
-  for (int64_t i = 0; i < count && !asked.status() && candidates.size() < rules.candidates; ++i) {
+  const size_t most = before + rules.candidates;
+  for (int64_t i = 0; i < count && !asked.status() && candidates.size() < most; ++i) {
     Engine engine;
     if (!readEngine(library, configs[i], engine) || !isAllowed(engine.notes, isFloat32, rules))
+      continue;
+    // Another mode has offered it, in another form at most.
+    if (std::any_of(candidates.begin(), candidates.begin() + static_cast<ptrdiff_t>(before),
+                    [&](const Candidate &other) { return other.index == engine.index; }))
       continue;
     Descriptions made(library);
     Descriptor candidate = made.make(planDescriptor);
@@ -83,17 +89,19 @@ bool EnginePlan::choose(Handle handle, Descriptor graph, HeuristicMode mode, boo
     choice.take(std::move(made));
     candidates.push_back({candidate, bytes, engine.index});
   }
-  if (candidates.empty())
-    return false;
-  choice.take(std::move(asked));
-  return true;
+  if (candidates.size() > before)
+    choice.take(std::move(asked));
 }
 
 bool EnginePlan::choose(Handle handle, Descriptor graph, bool isFloat32, const EngineRules &rules) {
-  for (HeuristicMode mode : {modeA, modeB, modeFallback})
-    if ((mode != modeFallback || rules.slow) && choose(handle, graph, mode, isFloat32, rules))
-      return true;
-  return false;
+  addCandidates(handle, graph, modeA, isFloat32, rules);
+  // Mode A may offer nothing but an engine for anything, which takes ten times as long as one of
+  // mode B.
+  if (candidates.empty() || rules.candidates > 1)
+    addCandidates(handle, graph, modeB, isFloat32, rules);
+  if (candidates.empty() && rules.slow)
+    addCandidates(handle, graph, modeFallback, isFloat32, rules);
+  return !candidates.empty();
 }
 
 int EnginePlan::execute(Handle handle, const std::vector<std::pair<int64_t, void *>> &addresses,

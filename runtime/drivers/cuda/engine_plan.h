@@ -18,11 +18,11 @@ struct EngineRules {
   // Engines that cuDNN promises no speed of are allowed, too.
   bool slow = false;
   int64_t workspaceBytes = 0; // at most
-  size_t candidates = 1;      // to be made ready, at most
+  size_t candidates = 1;      // to be made ready of each mode of the heuristics, at most
 };
 
 // The heuristics of cuDNN order engines by speed: of those that the rules allow, that can be made
-// ready and whose workspace fits the first one is taken.
+// ready and whose workspace fits the first one is taken, or the first few are candidates.
 class EnginePlan {
 public:
   explicit EnginePlan(const Api &library) : library(library), choice(library) {}
@@ -41,8 +41,8 @@ public:
   void take(size_t candidate) { taken = candidate; }
 
 private:
-  bool choose(Handle handle, Descriptor graph, HeuristicMode mode, bool isFloat32,
-              const EngineRules &rules);
+  void addCandidates(Handle handle, Descriptor graph, HeuristicMode mode, bool isFloat32,
+                     const EngineRules &rules);
 
   const Api &library;
   Descriptions choice;

@@ -19,6 +19,7 @@ bool EpilogueTrials::isWorthwhile(const ProductPlan &plan, const ProductOperands
     return false;
   ProductPlan other;
   other.shape = c;
+  other.inTf32 = plan.inTf32;
   other.alignments = plan.alignments;
   auto together = [&] { return products.issue(plan, operands, layer); };
   auto oneByOne = [&] {

@@ -19,6 +19,20 @@ bool EpilogueTrials::readBack(void *host, const void *device, uint64_t bytes) {
          !session.synchronize();
 }
 
+// The product for a trial of relu: where it is added to what is there, that is zeros.
+mpc_rt_status_t EpilogueTrials::issueAlone(const ProductPlan &plan,
+                                           const ProductOperands &operands) {
+  constexpr const char *what = "a check of relu";
+  const Contraction &c = plan.shape;
+  if (c.accumulate)
+    if (auto status = session.check(
+            session.cuda.memsetBytes(reinterpret_cast<DevicePointer>(operands.out), 0,
+                                     c.outElements() * dtypeSize(c.out), session.stream),
+            what))
+      return status;
+  return products.issue(plan, operands, what);
+}
+
 // The product of an operand of NaN.
 bool EpilogueTrials::keepsNaN(const ProductPlan &plan, ProductOperands operands) {
   const Contraction &c = plan.shape;
@@ -32,8 +46,7 @@ bool EpilogueTrials::keepsNaN(const ProductPlan &plan, ProductOperands operands)
     return false;
   operands.lhs = operand.data();
   std::vector<uint8_t> host(results * dtypeSize(c.out));
-  if (products.issue(plan, operands, "a check of relu") ||
-      !readBack(host.data(), operands.out, host.size()))
+  if (issueAlone(plan, operands) || !readBack(host.data(), operands.out, host.size()))
     return false;
   for (size_t i = 0; i < results; ++i)
     if (!std::isnan(loadElement(c.out, host.data(), static_cast<int64_t>(i))))
@@ -69,8 +82,7 @@ bool EpilogueTrials::makesBits(const ProductPlan &plan, ProductOperands operands
   operands.lhs = zeros.data();
   operands.bias = added.data();
   std::vector<uint8_t> mask(static_cast<size_t>(c.maskBytes()));
-  if (products.issue(plan, operands, "a check of relu") ||
-      !readBack(mask.data(), operands.bits.mask, mask.size()))
+  if (issueAlone(plan, operands) || !readBack(mask.data(), operands.bits.mask, mask.size()))
     return false;
   const auto whole = static_cast<size_t>(c.n / 8); // bytes without padding
   for (size_t at = 0; at < mask.size(); at += rowBytes) {
@@ -98,8 +110,7 @@ bool EpilogueTrials::followsBits(const ProductPlan &plan, ProductOperands operan
   operands.lhs = operand.data();
   operands.bits.where = where.data();
   std::vector<uint8_t> host(c.outElements() * dtypeSize(c.out));
-  if (products.issue(plan, operands, "a check of relu") ||
-      !readBack(host.data(), operands.out, host.size()))
+  if (issueAlone(plan, operands) || !readBack(host.data(), operands.out, host.size()))
     return false;
   for (int64_t row = 0; row < c.m; ++row)
     for (int64_t i = 0; i < c.n; ++i) {

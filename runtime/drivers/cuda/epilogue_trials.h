@@ -41,6 +41,7 @@ private:
   bool isWorthwhile(const ProductPlan &plan, const ProductOperands &operands, const char *layer);
   bool issueKnown(const ProductPlan &plan, ProductOperands operands,
                   const std::vector<double> &first);
+  mpc_rt_status_t issueAlone(const ProductPlan &plan, const ProductOperands &operands);
   bool readBack(void *host, const void *device, uint64_t bytes);
 
   DeviceSession &session;

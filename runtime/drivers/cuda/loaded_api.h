@@ -20,6 +20,11 @@ struct LibraryNames {
 template <typename Api> struct LoadedApi {
   Api functions = {};
   char problem[400] = ""; // "" when every function was found
+  // The functions; null where one is missing. `what` is then the problem.
+  const Api *get(const char *&what) const noexcept {
+    what = problem;
+    return problem[0] ? nullptr : &functions;
+  }
 };
 
 // `visit` calls find(FIELD, SYMBOL) for each of the functions given to it.

@@ -17,6 +17,7 @@ inline bool does(uint32_t epilogue, lt::Epilogue part) { return (epilogue & part
 // Everything of a product but its addresses.
 struct ProductPlan {
   Contraction shape;
+  bool inTf32 = false; // operands of float32 may be rounded to TF32
   lt::MatmulDesc desc = nullptr;
   lt::Layout a = nullptr, b = nullptr, d = nullptr;
   lt::Heuristic choice = {};

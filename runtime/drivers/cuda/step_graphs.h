@@ -29,8 +29,9 @@ public:
     if (call.executable)
       return launch(call);
     if (!call.wasRun) {
+      isPlain = false;
       auto status = issue();
-      call.wasRun = status == MPC_RT_OK;
+      call.wasRun = status == MPC_RT_OK && !isPlain;
       return status;
     }
     if (auto status = begin())
@@ -41,6 +42,8 @@ public:
     return status ? status : ended ? ended : launch(call);
   }
   void forget() noexcept;
+  // The call that is issued waits for what the host does in the middle: it is never recorded.
+  void waitsForHost() noexcept { isPlain = true; }
 
 private:
   static constexpr size_t most = 64;
@@ -53,6 +56,7 @@ private:
   mpc_rt_status_t launch(const Call &call);
 
   DeviceSession &session;
+  bool isPlain = false;
   std::map<std::pair<const void *, int64_t>, Call> calls;
 };
 

@@ -13,6 +13,13 @@ func.func @convolutions(%x: tensor<?x8x4xbf16>, %w: tensor<3x2x6xbf16>, %b: tens
   return %dx, %dw : tensor<?x8x4xbf16>, tensor<3x2x6xbf16>
 }
 
+// CHECK-LABEL: func.func @integers
+func.func @integers(%x: tensor<?x8x4xi8>, %w: tensor<3x4x6xi8>) -> tensor<?x8x6xi32> attributes {mpc.entry} {
+  // CHECK: mpcrt.convolve forward ins(%arg0, %arg1 : tensor<?x8x4xi8>, tensor<3x4x6xi8>) outs(%{{.*}} : tensor<?x8x6xi32>) strides [1] padding [1] x [1] dilations [1] groups 1 border -7 {layer = "conv"} -> tensor<?x8x6xi32>
+  %y = mpc.convolution %x, %w strides [1] padding [1] x [1] dilations [1] border -7 : (tensor<?x8x4xi8>, tensor<3x4x6xi8>) -> tensor<?x8x6xi32> loc("conv")
+  return %y : tensor<?x8x6xi32>
+}
+
 // Windows inside the input: each element is an input at an affine place, no index is computed.
 // CHECK-LABEL: func.func @inside
 func.func @inside(%x: tensor<?x4x6x8xf32>) -> tensor<?x2x3x8xf32> attributes {mpc.entry} {

@@ -5,8 +5,8 @@
 // CHECK-SAME: mpcrt.services_size = 48 : i64
 module {
 // CHECK: llvm.mlir.global internal constant @mpcrt_attention_0
-// CHECK-DAG: llvm.mlir.constant(33 : i32) : i32
-// CHECK-DAG: llvm.mlir.constant(-4481700220488384512 : i64) : i64
+// CHECK-DAG: llvm.mlir.constant([104 : i32, 0 : i32, 0 : i32, 33 : i32,
+// CHECK-DAG: llvm.mlir.constant([-4481700220488384512, 0])
 // CHECK-LABEL: llvm.func @predict
 // CHECK: llvm.call %{{.*}}(%{{.*}}, %{{.*}}, %{{.*}}) : !llvm.ptr, (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
 func.func @predict(%q: memref<?x3x2x8xf32> {mpc.input = "q"}, %out: memref<?x3x2x8xf32> {mpcrt.output = "out0"},

@@ -5,12 +5,7 @@
 // CHECK-SAME: mpcrt.services_size = 32 : i64
 module {
 // CHECK-LABEL: llvm.mlir.global internal constant @mpcrt_contract_0()
-// CHECK-DAG: %[[ZERO:.*]] = llvm.mlir.constant(0 : i32)
-// CHECK-DAG: %[[E4M3:.*]] = llvm.mlir.constant(32 : i32)
-// CHECK-DAG: %[[E5M2:.*]] = llvm.mlir.constant(33 : i32)
-// CHECK: llvm.insertvalue %[[E5M2]], %{{.*}}[2]
-// CHECK: llvm.insertvalue %[[E4M3]], %{{.*}}[3]
-// CHECK: llvm.insertvalue %[[ZERO]], %{{.*}}[4]
+// CHECK: llvm.mlir.constant([112 : i32, 0 : i32, 33 : i32, 32 : i32, 0 : i32, 0 : i32, 0 : i32,
 // CHECK-LABEL: llvm.func @predict
 func.func @predict(%x: memref<?x8xf32> {mpc.input = "x"}, %out: memref<?x4xf32> {mpcrt.output = "out0"},
                    %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry = #mpc.entry_role<predict>, mpcrt.arena_fixed = 64 : i64, mpcrt.arena_per_sample = 64 : i64} {

@@ -6,7 +6,7 @@
 // CHECK-SAME: mpcrt.services_size = 32 : i64
 // The flags: transposed and packed.
 // CHECK: llvm.mlir.global internal constant @mpcrt_contract_0()
-// CHECK: llvm.mlir.constant(10 : i32)
+// CHECK: llvm.mlir.constant([112 : i32, 0 : i32, 0 : i32, 4 : i32, 0 : i32, 0 : i32, 10 : i32,
 module {
 mpc.variable @w : tensor<3x8xui8> role non_trainable
 mpc.variable @s : tensor<6x2xf32> role non_trainable

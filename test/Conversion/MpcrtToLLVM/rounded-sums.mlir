@@ -5,7 +5,7 @@
 // CHECK-SAME: mpcrt.services_size = 32 : i64
 module {
 // CHECK: llvm.mlir.global internal constant @mpcrt_contract_0(
-// CHECK: llvm.mlir.constant(65 : i32) : i32
+// CHECK: llvm.mlir.constant([112 : i32, 0 : i32, 1 : i32, 1 : i32, 1 : i32, 1 : i32, 65 : i32,
 // CHECK-LABEL: llvm.func @gradients
 // CHECK: llvm.call %{{.*}}(%{{.*}}, %{{.*}}, %{{.*}}) : !llvm.ptr, (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
 // CHECK-NOT: llvm.call

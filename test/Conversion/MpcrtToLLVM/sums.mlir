@@ -11,9 +11,9 @@ func.func private @update(%dw: memref<32xbf16>, %w: memref<32xf32>, %begin: inde
 }
 // Transposed and rounded; then consumed, too.
 // CHECK: llvm.mlir.global internal constant @mpcrt_contract_1(
-// CHECK: llvm.mlir.constant(49 : i32) : i32
+// CHECK: llvm.mlir.constant([112 : i32, 1 : i32, 0 : i32, 1 : i32, 1 : i32, 1 : i32, 49 : i32,
 // CHECK: llvm.mlir.global internal constant @mpcrt_contract_0(
-// CHECK: llvm.mlir.constant(33 : i32) : i32
+// CHECK: llvm.mlir.constant([112 : i32, 0 : i32, 0 : i32, 1 : i32, 1 : i32, 1 : i32, 33 : i32,
 // CHECK-LABEL: llvm.func @train_step
 // CHECK-DAG: %[[SIZE_72:.*]] = llvm.mlir.constant(72 : i32) : i32
 // CHECK: llvm.store %[[SIZE_72]], %{{.*}} : i32, !llvm.ptr

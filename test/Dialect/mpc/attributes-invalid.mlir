@@ -115,3 +115,19 @@ func.func @predict() attributes {mpc.entry = #mpc.entry_role<evaluate>} {
 func.func @step() attributes {mpc.entry = #mpc.entry_role<train_step>} {
   return
 }
+
+// -----
+
+func.func @rounds_to(%c: i1, %x: f32) -> f32 {
+  // expected-error @below {{mpc.rounds_to must be a type of float8, on the op that rounds to it}}
+  %0 = arith.select %c, %x, %x {mpc.rounds_to = f16} : f32
+  return %0 : f32
+}
+
+// -----
+
+func.func @adds(%x: f32) -> f32 {
+  // expected-error @below {{mpc.rounds_to must be a type of float8, on the op that rounds to it}}
+  %0 = arith.addf %x, %x {mpc.rounds_to = f8E5M2} : f32
+  return %0 : f32
+}

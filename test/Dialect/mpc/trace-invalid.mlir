@@ -54,3 +54,19 @@ func.func @integers(%x: tensor<?x8xi32>) {
   mpc.trace forward 0 "input" of "x" (%x) : tensor<?x8xi32>
   return
 }
+
+// -----
+
+func.func @no_float8(%x: tensor<?x8xf32>) {
+  // expected-error @below {{has a format that is no float8}}
+  mpc.trace forward 0 "round_float8" of "dense" (%x before %x) float8 f16 : tensor<?x8xf32>, tensor<?x8xf32>
+  return
+}
+
+// -----
+
+func.func @rounded_from_another_type(%x: tensor<?x8xf32>, %y: tensor<?x8xf16>) {
+  // expected-error @below {{has a value before it was rounded to float8 of another type}}
+  mpc.trace forward 0 "round_float8" of "dense" (%y before %x) float8 f8E5M2 : tensor<?x8xf16>, tensor<?x8xf32>
+  return
+}

@@ -20,5 +20,7 @@ func.func @forms(%x: tensor<?x8xf32>) {
   mpc.trace backward 2 "scaled_gradient:kernel" of "dense" (%x) from [0, 1] scaled : tensor<?x8xf32>
   // CHECK: mpc.trace optimizer 3
   mpc.trace optimizer 3 "update:kernel" of "dense" (%x) : tensor<?x8xf32>
+  // CHECK: mpc.trace forward 4 "round_float8" of "dense"(%{{.*}} before %{{.*}}) from [0] float8 f8E4M3FN : tensor<?x8xf32>, tensor<?x8xf32>
+  mpc.trace forward 4 "round_float8" of "dense" (%x before %x) from [0] float8 f8E4M3FN : tensor<?x8xf32>, tensor<?x8xf32>
   return
 }

@@ -22,6 +22,18 @@ func.func @not_padding(%x: tensor<?x8x3xf32>, %w: tensor<3x4x4xf32>) -> tensor<?
   return %y : tensor<?x7x4xf32>
 }
 
+// Zeros are not the border of integers.
+// CHECK-LABEL: func.func @border
+func.func @border(%x: tensor<?x8x3xi8>, %w: tensor<3x3x4xi8>) -> (tensor<?x8x4xi32>, tensor<?x8x4xi32>) {
+  %0 = mpc.pad %x {axis = 1 : i64, low = 1 : i64, high = 1 : i64, value = 0.0 : f64} : tensor<?x8x3xi8> -> tensor<?x10x3xi8>
+  // CHECK: %[[P:.*]] = mpc.pad
+  // CHECK: mpc.convolution %[[P]], %arg1 strides [1] padding [0] x [0] dilations [1] border 5
+  %1 = mpc.convolution %0, %w strides [1] padding [0] x [0] dilations [1] border 5 : (tensor<?x10x3xi8>, tensor<3x3x4xi8>) -> tensor<?x8x4xi32>
+  // CHECK: mpc.convolution %arg0, %arg1 strides [1] padding [1] x [1] dilations [1] :
+  %2 = mpc.convolution %0, %w strides [1] padding [0] x [0] dilations [1] : (tensor<?x10x3xi8>, tensor<3x3x4xi8>) -> tensor<?x8x4xi32>
+  return %1, %2 : tensor<?x8x4xi32>, tensor<?x8x4xi32>
+}
+
 // CHECK-LABEL: func.func @pointwise
 func.func @pointwise(%x: tensor<?x8x9x3xf32>, %w: tensor<1x1x3x4xf32>) -> tensor<?x8x9x4xf32> {
   // CHECK: %[[M:.*]] = mpc.reshape %arg1 : tensor<1x1x3x4xf32> -> tensor<3x4xf32>

@@ -157,3 +157,51 @@ func.func @integers(%x: tensor<?x8x4xi32>) {
   %y = mpc.resample %x axes [1] taps [2] indices [0, 7] : tensor<?x8x4xi32> -> tensor<?x1x4xi32>
   return
 }
+
+// -----
+
+func.func @integer_sums(%x: tensor<?x8x4xi8>, %w: tensor<3x4x6xi8>) {
+  // expected-error @below {{of i8 gives i32, without bias or activation; got 'tensor<?x6x6xf32>'}}
+  %y = mpc.convolution %x, %w strides [1] padding [0] x [0] dilations [1] : (tensor<?x8x4xi8>, tensor<3x4x6xi8>) -> tensor<?x6x6xf32>
+  return
+}
+
+// -----
+
+func.func @integer_groups(%x: tensor<?x8x4xi8>, %w: tensor<3x2x6xi8>) {
+  // expected-error @below {{of i8 has one group, or for each channel one filter of one or two dimensions and at most 514 elements; got 2 groups of filters [3, 2, 6]}}
+  %y = mpc.convolution %x, %w strides [1] padding [0] x [0] dilations [1] groups 2 : (tensor<?x8x4xi8>, tensor<3x2x6xi8>) -> tensor<?x6x6xi32>
+  return
+}
+
+// -----
+
+func.func @integer_activation(%x: tensor<?x8x4xi8>, %w: tensor<3x4x6xi8>) {
+  // expected-error @below {{of i8 gives i32, without bias or activation}}
+  %y = mpc.convolution %x, %w strides [1] padding [0] x [0] dilations [1] {activation = #mpc<activation relu>} : (tensor<?x8x4xi8>, tensor<3x4x6xi8>) -> tensor<?x6x6xi32>
+  return
+}
+
+// -----
+
+func.func @border_of_floats(%x: tensor<?x8x4xf32>, %w: tensor<3x4x6xf32>) {
+  // expected-error @below {{has the border 3; expected a number of 8 bits, of floating images 0}}
+  %y = mpc.convolution %x, %w strides [1] padding [1] x [1] dilations [1] border 3 : (tensor<?x8x4xf32>, tensor<3x4x6xf32>) -> tensor<?x8x6xf32>
+  return
+}
+
+// -----
+
+func.func @large_border(%x: tensor<?x8x4xi8>, %w: tensor<3x4x6xi8>) {
+  // expected-error @below {{has the border -129; expected a number of 8 bits}}
+  %y = mpc.convolution %x, %w strides [1] padding [1] x [1] dilations [1] border -129 : (tensor<?x8x4xi8>, tensor<3x4x6xi8>) -> tensor<?x8x6xi32>
+  return
+}
+
+// -----
+
+func.func @mixed_integers(%x: tensor<?x8x4xi8>, %w: tensor<3x4x6xf32>) {
+  // expected-error @below {{element types differ}}
+  %y = mpc.convolution %x, %w strides [1] padding [0] x [0] dilations [1] : (tensor<?x8x4xi8>, tensor<3x4x6xf32>) -> tensor<?x6x6xi32>
+  return
+}

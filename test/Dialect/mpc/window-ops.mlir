@@ -13,6 +13,13 @@ func.func @convolution(%x: tensor<?x8x9x4xf32>, %w: tensor<3x2x2x6xf32>, %b: ten
   return %dw : tensor<3x2x2x6xf32>
 }
 
+// CHECK-LABEL: func.func @integers
+func.func @integers(%x: tensor<?x8x4xi8>, %w: tensor<3x4x6xi8>) -> tensor<?x8x6xi32> {
+  // CHECK: mpc.convolution %{{.*}}, %{{.*}} strides [1] padding [1] x [1] dilations [1] border -7 : (tensor<?x8x4xi8>, tensor<3x4x6xi8>) -> tensor<?x8x6xi32>
+  %y = mpc.convolution %x, %w strides [1] padding [1] x [1] dilations [1] border -7 : (tensor<?x8x4xi8>, tensor<3x4x6xi8>) -> tensor<?x8x6xi32>
+  return %y : tensor<?x8x6xi32>
+}
+
 // CHECK-LABEL: func.func @pool
 func.func @pool(%x: tensor<?x9x4xbf16>) -> (tensor<?x9x4xbf16>, tensor<?x9x4xbf16>) {
   // CHECK: mpc.pool max %{{.*}} window [3] strides [2] padding [0] x [1] : tensor<?x9x4xbf16> -> tensor<?x4x4xbf16>

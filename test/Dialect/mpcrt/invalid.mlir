@@ -702,3 +702,11 @@ func.func @reduce_in_bfloat16(%a: memref<8xf32>) {
   mpcrt.all_reduce max outs(%a : memref<8xf32>) {in_bfloat16}
   return
 }
+
+// -----
+
+func.func @summed_by_parts(%x: memref<?x8xf32>, %dy: memref<?x4xf32>, %dw: memref<8x4xf32>) {
+  // expected-error @+1 {{with summed_by_parts is a product alone, with transpose_lhs, in f32}}
+  mpcrt.contract ins(%x, %dy : memref<?x8xf32>, memref<?x4xf32>) outs(%dw : memref<8x4xf32>) {accumulate, summed_by_parts, transpose_lhs}
+  return
+}

@@ -2,13 +2,17 @@
 // RUN: mpc-opt %s --split-input-file --verify-diagnostics | mpc-opt --split-input-file | FileCheck %s
 
 // CHECK-LABEL: func.func @forms
-func.func @forms(%x: memref<?x8xf16>, %t: tensor<?x8xf32>) {
+func.func @forms(%x: memref<?x8xf16>, %t: tensor<?x8xf32>, %n: memref<?x8xf8E5M2>) {
   // CHECK: mpcrt.trace forward 3 "add" of "dense"(%{{.*}}) from [2] : memref<?x8xf16>
   mpcrt.trace forward 3 "add" of "dense" (%x) from [2] : memref<?x8xf16>
   // CHECK: mpcrt.trace backward 4 "add" of "dense"(%{{.*}}) scaled : tensor<?x8xf32>
   mpcrt.trace backward 4 "add" of "dense" (%t) scaled : tensor<?x8xf32>
   // CHECK: mpcrt.trace optimizer 5 "update:kernel" of "dense"(%{{.*}} before %{{.*}}) change : memref<?x8xf16>, memref<?x8xf16>
   mpcrt.trace optimizer 5 "update:kernel" of "dense" (%x before %x) change : memref<?x8xf16>, memref<?x8xf16>
+  // CHECK: mpcrt.trace backward 6 "round_float8" of "dense"(%{{.*}} before %{{.*}}) float8 f8E5M2 : memref<?x8xf16>, memref<?x8xf16>
+  mpcrt.trace backward 6 "round_float8" of "dense" (%x before %x) float8 f8E5M2 : memref<?x8xf16>, memref<?x8xf16>
+  // CHECK: mpcrt.trace backward 7 "round_float8" of "dense"(%{{.*}} before %{{.*}}) : memref<?x8xf8E5M2>, memref<?x8xf16>
+  mpcrt.trace backward 7 "round_float8" of "dense" (%n before %x) : memref<?x8xf8E5M2>, memref<?x8xf16>
   return
 }
 

@@ -30,7 +30,10 @@ func.func @forward(%x: tensor<?x4xf16> {mpc.input = "x"}, %y: tensor<?x4xf16> {m
   // expected-remark@+1 {{reduce 'f16' in [-inf, inf] or NaN, cannot be shown to fit float16}}
   %9 = mpc.reduce sum %x {axes = array<i64: 0>} : tensor<?x4xf16> -> tensor<4xf16>
   // An op without a transfer function: nothing is known, and that is no error.
-  // expected-remark@+1 {{softmax_cross_entropy 'f16' in [-inf, inf] or NaN, cannot be shown to fit float16}}
-  %10 = mpc.softmax_cross_entropy %x, %y : tensor<?x4xf16>, tensor<?x4xf16> -> tensor<?xf16>
+  // expected-remark@+1 {{round_float8 'f16' in [-inf, inf] or NaN, cannot be shown to fit float16}}
+  %10 = mpc.round_float8 %x {format = f8E5M2} : tensor<?x4xf16>
+  // At most log(4) and the range of the logits, for each of four targets of at most 4.
+  // expected-remark@+1 {{softmax_cross_entropy 'f16' in [-0.000126958, 102.188], cannot overflow in float16}}
+  %11 = mpc.softmax_cross_entropy %x, %y : tensor<?x4xf16>, tensor<?x4xf16> -> tensor<?xf16>
   return %8 : tensor<?x4xf16>
 }

@@ -3,7 +3,7 @@
 // RUN: not mpc-opt %S/Inputs/small.mlir --mpc-analyze-ranges=inputs=x:2:1 2>&1 | FileCheck %s --check-prefix=EMPTY
 // RUN: not mpc-opt %S/Inputs/small.mlir --mpc-analyze-ranges=inputs=x 2>&1 | FileCheck %s --check-prefix=EMPTY
 // RUN: not mpc-opt %S/Inputs/small.mlir --mpc-analyze-ranges=weights=%t.none 2>&1 | FileCheck %s --check-prefix=WEIGHTS
-// UNKNOWN: error: inputs=z:0:1: @forward has no input of this name
+// UNKNOWN: error: inputs=z:0:1: @forward has no input, target or sample weights of this name
 // EMPTY: error: inputs=x{{.*}}: expected NAME:LOW:HIGH with finite LOW <= HIGH
 // WEIGHTS: error: {{.*}}wrong-phase.mlir.tmp.none
 

@@ -32,15 +32,16 @@ func.func private @update(%g: memref<32xf32>, %w: memref<8x4xf32>, %m: memref<8x
 // The gradient has room behind the fixed part, the old weights behind that.
 // CHECK-SAME: mpc.entry = #mpc.entry_role<watched_step>, mpcrt.arena_fixed = 320 : i64, mpcrt.arena_per_sample = 16 : i64
 // CHECK: mpcrt.trace forward 0 "input" of "x"
-// CHECK: %[[OLD:.*]] = mpcrt.view %{{.*}} fixed(192) per_sample(0) : memref<?xi8> -> memref<8x4xf32>
-// CHECK: memref.copy %[[W:.*]], %[[OLD]]
 // CHECK: mpcrt.view %{{.*}} fixed(64) per_sample(0) : memref<?xi8> -> memref<8x4xf32>
 // CHECK: mpcrt.view %{{.*}} fixed(320) per_sample(0) : memref<?xi8> -> memref<?x4xbf16>
 // CHECK: mpcrt.contract {{.*}} {layer = "dense"}
 // CHECK-NEXT: mpcrt.trace forward 1 "contract" of "dense"
 // CHECK: mpcrt.launch @relu
 // CHECK-NEXT: mpcrt.trace forward 2 "output:out0" of "activation"
-// CHECK: mpcrt.interleave result(0) {
+// The old weights are copied right before they change.
+// CHECK: %[[OLD:.*]] = mpcrt.view %{{.*}} fixed(192) per_sample(0) : memref<?xi8> -> memref<8x4xf32>
+// CHECK-NEXT: memref.copy %[[W:.*]], %[[OLD]]
+// CHECK-NEXT: mpcrt.interleave result(0) {
 // CHECK: mpcrt.launch @update
 // CHECK: mpcrt.trace backward 3 "gradient:kernel" of "dense"(%{{.*}}) : memref<8x4xf32>
 // CHECK-NEXT: mpcrt.trace optimizer 4 "updated:kernel" of "dense"(%[[W]]) : memref<8x4xf32>

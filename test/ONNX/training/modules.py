@@ -149,6 +149,30 @@ class Recurrence(nn.Module):
         return self.head(self.rnn(x)[0][:, -1])
 
 
+class Steps(nn.Module):
+    """A recurrence in PyTorch's own layout, [steps, batch, features], with results of every step."""
+
+    def __init__(self, kind, **options):
+        super().__init__()
+        self.rnn = kind(6, 10, **options)
+        self.head = nn.Linear(10 * (2 if options.get("bidirectional") else 1), 4)
+
+    def forward(self, x):
+        return self.head(self.rnn(x)[0])
+
+
+class StepsEncoder(nn.Module):
+    """nn.TransformerEncoder in its own layout, [steps, batch, features]."""
+
+    def __init__(self):
+        super().__init__()
+        layer = nn.TransformerEncoderLayer(12, 2, 24, dropout=0.0)
+        self.encoder, self.head = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False), nn.Linear(12, 5)
+
+    def forward(self, x):
+        return self.head(self.encoder(x))
+
+
 class GroupNormalized(nn.Module):
     def __init__(self):
         super().__init__()
@@ -320,7 +344,8 @@ class DenselyConnected(nn.Module):
 
 
 
-# Each: the module, the inputs (shape; for numbers of rows of tables their count), what is learnt, and by which loss.
+# Each: the module, the inputs (shape; for numbers of rows of tables their count), what is learnt, and by which loss. A
+# fourth item is the dimension that the module has the batch in, which then is open in the exported graph.
 CASES = {
     "perceptron": (Perceptron, {"x": [20]}, ("classes", [], 5)),
     "normalized_perceptron": (NormalizedPerceptron, {"x": [16]}, ("numbers", [3], None)),
@@ -333,6 +358,10 @@ CASES = {
     "gru": (lambda: Recurrence(nn.GRU), {"x": [9, 6]}, ("classes", [], 4)),
     "elman": (lambda: Recurrence(nn.RNN), {"x": [9, 6]}, ("numbers", [4], None)),
     "stacked_lstm": (lambda: Recurrence(nn.LSTM, num_layers=2, bidirectional=True), {"x": [6, 6]}, ("numbers", [4], None)),
+    "lstm_of_steps": (lambda: Steps(nn.LSTM), {"x": [9, 6]}, ("numbers", [9, 4], None), 1),
+    "gru_of_steps": (lambda: Steps(nn.GRU, bidirectional=True), {"x": [9, 6]}, ("classes", [9], 4), 1),
+    "stacked_lstm_of_steps": (lambda: Steps(nn.LSTM, num_layers=2, bidirectional=True), {"x": [6, 6]}, ("numbers", [6, 4], None), 1),
+    "encoder_of_steps": (StepsEncoder, {"x": [7, 12]}, ("classes", [7], 5), 1),
     "group_normalized": (GroupNormalized, {"x": [3, 10, 10]}, ("classes", [], 5)),
     "depthwise": (Depthwise, {"x": [3, 16, 16]}, ("classes", [], 5)),
     "bag_of_words": (BagOfWords, {"ids": ([10], 40)}, ("classes", [], 3)),

@@ -45,9 +45,14 @@ def loss_of(kind, outputs, target):
     return F.binary_cross_entropy_with_logits(outputs, target) if kind == "bits" else F.mse_loss(outputs, target)
 
 
-def rows(arrays, step):
+def place_of(case):
+    """The dimension in which the module has the batch."""
+    return modules.CASES[case][3] if len(modules.CASES[case]) > 3 else 0
+
+
+def rows(case, arrays, step):
     places = [(step * draws.BATCH + i) % draws.ROWS for i in range(draws.BATCH)]
-    return [torch.from_numpy(array[places]) for array in arrays]
+    return [torch.from_numpy(array[places]).movedim(0, place_of(case)).contiguous() for array in arrays]
 
 
 def train(case, optimizer, arrays, target, narrow):
@@ -56,7 +61,7 @@ def train(case, optimizer, arrays, target, narrow):
     losses = []
     for step in range(STEPS):
         update.zero_grad()
-        *inputs, wanted = rows([*arrays, target], step)
+        *inputs, wanted = rows(case, [*arrays, target], step)
         # oneDNN trains no LSTM in bfloat16.
         with torch.autocast("cpu", torch.bfloat16, enabled=narrow), torch.backends.mkldnn.flags(enabled=not narrow):
             outputs = module(*inputs)
@@ -70,7 +75,7 @@ def train(case, optimizer, arrays, target, narrow):
 def differentiate(case, arrays, target):
     """The loss of the first batch, in float64, and of each parameter its gradient's largest element and some others."""
     module = make(case).double().train()
-    *inputs, wanted = rows([*arrays, target], 0)
+    *inputs, wanted = rows(case, [*arrays, target], 0)
     wide = [each.double() if each.is_floating_point() else each for each in [*inputs, wanted]]
     loss = loss_of(modules.CASES[case][2][0], module(*wide[:-1]), wide[-1])
     loss.backward()
@@ -84,8 +89,10 @@ def differentiate(case, arrays, target):
 def export(case, arrays, path):
     """The graph in inference form, as people export it. Parameters keep the module's names."""
     module = make(case).eval()
-    example = tuple(rows(arrays, 0))
-    program = torch.onnx.export(module, example, dynamo=True, optimize=False, input_names=list(modules.CASES[case][1]), output_names=["y"], verbose=False)
+    example, place = tuple(rows(case, arrays, 0)), place_of(case)
+    shapes = tuple({place: torch.export.Dim("batch", min=1)} for _ in example) if place else None
+    program = torch.onnx.export(module, example, dynamo=True, optimize=False, input_names=list(modules.CASES[case][1]), output_names=["y"],
+                                dynamic_shapes=shapes, verbose=False)  # fmt: skip
     model = program.model_proto
     onnx.checker.check_model(model, full_check=True)
     session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
@@ -110,7 +117,7 @@ def export(case, arrays, path):
 
 
 def record(case, folder):
-    _, described, (kind, shape, count) = modules.CASES[case]
+    _, described, (kind, shape, count) = modules.CASES[case][:3]
     arrays = list(draws.inputs(case, described).values())
     target = draws.target(case, kind, shape, count)
     parameters = export(case, arrays, os.path.join(folder, case + ".onnx"))
@@ -118,6 +125,7 @@ def record(case, folder):
         "inputs": described,
         "target": {"kind": kind, "shape": shape, "count": count},
         "parameters": parameters,
+        "place": place_of(case),
         "first": differentiate(case, arrays, target),
         "optimizers": {name: {"object": config, "losses": train(case, name, arrays, target, False),
                               "bfloat16": train(case, name, arrays, target, True)} for name, (_, config) in OPTIMIZERS.items()},

@@ -2,6 +2,7 @@
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 // RUN: mpc-opt %s --mpc-form-attention --mpc-form-attention | FileCheck %s
 // RUN: mpc-opt %s --mpc-form-attention=fewest-scores=6 | FileCheck %s --check-prefix=FEW
+// RUN: mpc-opt %s --mpc-form-attention=late | FileCheck %s --check-prefix=LATE
 // On a CPU: any width, float32, too; not heads whose scores stay in its caches anyway.
 
 // CHECK-LABEL: func.func @odd_width
@@ -24,6 +25,25 @@ func.func @few_scores(%q: tensor<?x3x8xbf16>, %k: tensor<?x2x8xbf16>) -> tensor<
   %1 = mpc.softmax %0 {axis = 2 : i64} : tensor<?x3x2xbf16>
   %2 = mpc.contract %1, %k batch [0] x [0] contracting [2] x [1] : (tensor<?x3x2xbf16>, tensor<?x2x8xbf16>) -> tensor<?x3x8xbf16>
   return %2 : tensor<?x3x8xbf16>
+}
+
+// Where nothing trains, float32 has its scores in no memory from 256 on; rounded scores stay.
+// CHECK-LABEL: func.func @small_heads
+// CHECK: mpc.softmax
+// CHECK: mpc.softmax
+// LATE-LABEL: func.func @few_scores
+// LATE: mpc.softmax
+// LATE-LABEL: func.func @small_heads
+// LATE: mpc.attention %{{.*}}f32>
+// LATE: mpc.softmax %{{.*}}bf16>
+func.func @small_heads(%q: tensor<?x16x8xf32>, %r: tensor<?x16x8xbf16>) -> (tensor<?x16x8xf32>, tensor<?x16x8xbf16>) attributes {mpc.entry} {
+  %0 = mpc.contract %q, %q batch [0] x [0] contracting [2] x [2] : (tensor<?x16x8xf32>, tensor<?x16x8xf32>) -> tensor<?x16x16xf32>
+  %1 = mpc.softmax %0 {axis = 2 : i64} : tensor<?x16x16xf32>
+  %2 = mpc.contract %1, %q batch [0] x [0] contracting [2] x [1] : (tensor<?x16x16xf32>, tensor<?x16x8xf32>) -> tensor<?x16x8xf32>
+  %3 = mpc.contract %r, %r batch [0] x [0] contracting [2] x [2] : (tensor<?x16x8xbf16>, tensor<?x16x8xbf16>) -> tensor<?x16x16xbf16>
+  %4 = mpc.softmax %3 {axis = 2 : i64} : tensor<?x16x16xbf16>
+  %5 = mpc.contract %4, %r batch [0] x [0] contracting [2] x [1] : (tensor<?x16x16xbf16>, tensor<?x16x8xbf16>) -> tensor<?x16x8xbf16>
+  return %2, %5 : tensor<?x16x8xf32>, tensor<?x16x8xbf16>
 }
 
 // CHECK-LABEL: func.func @float64

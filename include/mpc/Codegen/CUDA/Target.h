@@ -11,6 +11,15 @@
 
 namespace mpc {
 
+/// How products of float32 are multiplied, by the numbers of include/mpc-rt/cuda.h.
+enum class Fp32Precision { ieee, tf32, tf32x3 };
+/// Their names, in this order.
+inline constexpr llvm::StringRef fp32PrecisionNames[] = {"ieee", "tf32", "tf32x3"};
+
+/// None for a text that is none of these names.
+std::optional<Fp32Precision> parseFp32Precision(llvm::StringRef text);
+llvm::StringRef stringifyFp32Precision(Fp32Precision precision);
+
 struct CudaTarget {
   /// Compute capabilities times ten that get a cubin, ascending.
   std::vector<unsigned> architectures = {80, 90, 100, 120};
@@ -19,7 +28,7 @@ struct CudaTarget {
   /// Kernels as source only: for the software device of test/FakeCuda, which compiles them itself.
   bool sourceOnly = false;
   bool keepSource = true;
-  bool tf32 = false;
+  Fp32Precision fp32Precision = Fp32Precision::ieee;
 };
 
 /// None for a text that is not "cuda", "cuda:sm_80,sm_90" or "cuda:source".
@@ -27,7 +36,7 @@ std::optional<CudaTarget> parseCudaTarget(llvm::StringRef text);
 
 /// The kernels of a module after the phase kernels as CUDA C++; none, with errors, for what has no
 /// CUDA form.
-std::optional<std::string> printCudaSource(mlir::ModuleOp module);
+std::optional<std::string> printCudaSource(mlir::ModuleOp module, const CudaTarget &target);
 
 } // namespace mpc
 

@@ -32,6 +32,8 @@ struct ImportOptions {
   std::string trainable;
   /// The open first extent; none: it stays open in the library.
   std::optional<int64_t> batch;
+  /// Inputs whose open extent is another one, and outputs, have it first in the library.
+  bool batchFirst = false;
 };
 
 struct ImportedModel {

@@ -20,12 +20,13 @@ class Pass;
 
 namespace mpc {
 
-/// By the name of an input, or x0, x1, … by its place: its elements lie in [first, second].
+/// By the name of an input, of a target or of sample weights, or of an input x0, x1, … by its
+/// place: its elements lie in [first, second].
 using InputRanges = std::map<std::string, std::pair<double, double>>;
 
 /// Facts that hold before anything runs.
 struct RangeFacts {
-  InputRanges inputs;                   ///< by name
+  InputRanges inputs;                   ///< what callers give, by name
   const WeightStore *weights = nullptr; ///< null: variables are any finite numbers
   /// Bounds hold for training, too (noise, dropout, statistics of the batch), with these weights.
   bool training = false;
@@ -58,7 +59,10 @@ private:
   llvm::DenseMap<mlir::Value, Bound> bounds;
 };
 
-/// Selects the ranges of the function's inputs, by their names.
+/// The name under which callers give an argument: an input, a target or sample weights. Null: none.
+mlir::StringAttr findGivenName(mlir::func::FuncOp function, unsigned argument);
+
+/// Selects the ranges of the function's inputs, targets and sample weights, by their names.
 InputRanges selectInputs(mlir::func::FuncOp function, const InputRanges &ranges);
 
 /// Whether no element is infinite, NaN, or becomes either when it is stored in float16.
@@ -81,6 +85,9 @@ void forEachValue(mlir::func::FuncOp function, llvm::function_ref<void(mlir::Val
 
 /// A certificate that mpc-check-certificate can check.
 llvm::json::Object makeCertificate(const RangeAnalysis &analysis);
+
+/// A page of HTML about the bounds; the values have the numbers of the certificate.
+std::string writeRangesPage(const RangeAnalysis &analysis);
 
 /// Attaches the transfer functions to the ops.
 void registerRangeModels(mlir::DialectRegistry &registry);

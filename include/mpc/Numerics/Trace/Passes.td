@@ -43,7 +43,10 @@ def WatchStep : PhasePass<"mpc-watch-step", "Kernels"> {
     stands an mpcrt.trace for each buffer of floating numbers that is complete there and leaves its layer, is
     narrower than float32, has a part for each step of a scan, is a gradient or belongs to a variable. Weights
     have a second one, with the weights as they were: the change. Results of products that kernels consume are
-    stored for the reports. A module that has `@watched_step` stays as it is.
+    stored for the reports. Kernels that round to float8 have copies that store these numbers, too (WatchedRoundings.h).
+    Where a buffer is padded for products, the part without padding is copied and reported; for a device these copies
+    and those of weights become launches by convert-linalg-to-mpcrt and mpc-outline-host-code.
+    A module that has `@watched_step` stays as it is.
 
     Remark `watched-values` (category mpc-numerics): how many values are reported.
 

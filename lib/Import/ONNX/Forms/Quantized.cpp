@@ -165,24 +165,28 @@ std::optional<Node> makeProduct(const GraphIndex &index, const Node &last, const
 
 } // namespace
 
-/// Sums, products and means of elements as onnxruntime's operations, of one type of integers.
+/// Sums and products of elements, each factor rounded as ONNX's operations round it, and means of
+/// one type of integers as onnxruntime's operation.
 static FoundForm findElementwise(GraphIndex &index, const Node &last, const Requantized &result,
                                  FoundForm form) {
   std::vector<std::string> inputs;
   const size_t count = result.node->op == "GlobalAveragePool" ? 1 : 2;
   if (result.node->inputs.size() != count)
     return {};
+  const bool isMean = count == 1;
   const DataType type = index.findConstant(result.zero)->type;
   for (size_t i = 0; i < count; ++i) {
     auto operand = findDequantized(index, result.node->inputs[i]);
-    if (!operand || !operand->isWhole || index.findConstant(operand->zero)->type != type)
+    if (!operand || !operand->isWhole ||
+        (isMean && index.findConstant(operand->zero)->type != type))
       return {};
     form.parts.push_back(operand->node);
     inputs.insert(inputs.end(), {operand->value, operand->scale, operand->zero});
   }
   inputs.insert(inputs.end(), {result.scale, result.zero});
-  Node node = makeForm(last, "QLinear" + result.node->op, 1, std::move(inputs));
-  node.domain = "com.microsoft";
+  Node node =
+      makeForm(last, (isMean ? "QLinear" : "Quantized") + result.node->op, 1, std::move(inputs));
+  node.domain = isMean ? "com.microsoft" : kFormDomain.str();
   form.made.push_back(std::move(node));
   return form;
 }

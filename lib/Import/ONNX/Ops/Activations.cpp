@@ -152,7 +152,8 @@ template <typename Op> void softmax(B &b) {
   if (rank == 0)
     return (void)b.error("takes no scalars");
   llvm::ArrayRef<int64_t> shape = b.shapeOf(x);
-  if (mlir::ShapedType::isDynamic(shape[*axis]))
+  if (llvm::is_contained(shape.slice(size_t(*axis), isFlat ? size_t(rank - *axis) : 1),
+                         mlir::ShapedType::kDynamic))
     return (void)b.errorOfOpenBatch("the axis is the open batch");
   if (!isFlat || *axis == rank - 1)
     return b.setResult(0, b.make<Op>(x, *axis));
@@ -235,27 +236,27 @@ void dropout(B &b) {
 }
 
 constexpr OpEntry kTable[] = {
-    {"Celu", 12, celu},
-    {"Dropout", 1, dropout},
-    {"Elu", 1, elu},
-    {"Gelu", 20, gelu},
-    {"HardSigmoid", 1, hardSigmoid},
-    {"HardSwish", 14, hardSwish},
+    {"Celu", 12, celu, nullptr, OpenBatch::anywhere},
+    {"Dropout", 1, dropout, nullptr, OpenBatch::anywhere},
+    {"Elu", 1, elu, nullptr, OpenBatch::anywhere},
+    {"Gelu", 20, gelu, nullptr, OpenBatch::anywhere},
+    {"HardSigmoid", 1, hardSigmoid, nullptr, OpenBatch::anywhere},
+    {"HardSwish", 14, hardSwish, nullptr, OpenBatch::anywhere},
     {"Hardmax", 1, hardmax},
-    {"LeakyRelu", 1, leakyRelu},
-    {"LogSoftmax", 1, softmax<LogSoftmaxOp>},
-    {"Mish", 18, mish},
-    {"PRelu", 1, prelu},
-    {"Relu", 1, relu},
-    {"Selu", 1, selu},
-    {"Shrink", 9, shrink},
-    {"Sigmoid", 1, simple<SigmoidOp>},
-    {"Softmax", 1, softmax<SoftmaxOp>},
-    {"Softplus", 1, simple<SoftplusOp>},
-    {"Softsign", 1, softsign},
-    {"Swish", 24, swish},
-    {"Tanh", 1, simple<TanhOp>},
-    {"ThresholdedRelu", 10, thresholdedRelu},
+    {"LeakyRelu", 1, leakyRelu, nullptr, OpenBatch::anywhere},
+    {"LogSoftmax", 1, softmax<LogSoftmaxOp>, nullptr, OpenBatch::anywhere},
+    {"Mish", 18, mish, nullptr, OpenBatch::anywhere},
+    {"PRelu", 1, prelu, nullptr, OpenBatch::anywhere},
+    {"Relu", 1, relu, nullptr, OpenBatch::anywhere},
+    {"Selu", 1, selu, nullptr, OpenBatch::anywhere},
+    {"Shrink", 9, shrink, nullptr, OpenBatch::anywhere},
+    {"Sigmoid", 1, simple<SigmoidOp>, nullptr, OpenBatch::anywhere},
+    {"Softmax", 1, softmax<SoftmaxOp>, nullptr, OpenBatch::anywhere},
+    {"Softplus", 1, simple<SoftplusOp>, nullptr, OpenBatch::anywhere},
+    {"Softsign", 1, softsign, nullptr, OpenBatch::anywhere},
+    {"Swish", 24, swish, nullptr, OpenBatch::anywhere},
+    {"Tanh", 1, simple<TanhOp>, nullptr, OpenBatch::anywhere},
+    {"ThresholdedRelu", 10, thresholdedRelu, nullptr, OpenBatch::anywhere},
 };
 
 } // namespace

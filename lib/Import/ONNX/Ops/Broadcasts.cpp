@@ -26,20 +26,21 @@ Value broadcastTo(NodeBuilder &b, Value x, llvm::ArrayRef<int64_t> shape) {
     return b.error("the result has no elements, and mpc compiles no empty tensors");
   if (!llvm::is_contained(result, mlir::ShapedType::kDynamic))
     return b.make<BroadcastLikeOp>(x, makeTruth(b, result));
-  if (!mlir::ShapedType::isDynamic(result.front()))
-    return b.errorOfOpenBatch("the open batch would not be the first dimension");
+  if (llvm::count(result, mlir::ShapedType::kDynamic) > 1)
+    return b.errorOfOpenBatch("the open batch would be two dimensions");
+  const auto axis = size_t(llvm::find(result, mlir::ShapedType::kDynamic) - result.begin());
   llvm::SmallVector<int64_t> rest(result);
-  rest.front() = 1;
+  rest[axis] = 1;
   Value carrier = x;
-  if (b.rankOf(x) < int64_t(result.size()) || !mlir::ShapedType::isDynamic(b.shapeOf(x).front())) {
+  if (b.rankOf(x) < int64_t(result.size()) || !mlir::ShapedType::isDynamic(b.shapeOf(x)[axis])) {
     // The batch comes from an input of the model, reduced to one element of each sample.
     carrier = b.getBatchCarrier();
     if (!carrier)
       return b.error("no input has the open batch");
-    for (int64_t axis = 1; axis < b.rankOf(carrier); ++axis)
-      carrier = b.make<SliceOp>(carrier, axis, 0, 1);
+    for (int64_t own = 1; own < b.rankOf(carrier); ++own)
+      carrier = b.make<SliceOp>(carrier, own, 0, 1);
     llvm::SmallVector<int64_t> ones(result.size(), 1);
-    ones.front() = mlir::ShapedType::kDynamic;
+    ones[axis] = mlir::ShapedType::kDynamic;
     carrier = b.makeReshape(carrier, ones);
   }
   Value like = b.makeSelect(makeTruth(b, rest), carrier, carrier);

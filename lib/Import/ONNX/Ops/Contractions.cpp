@@ -173,8 +173,8 @@ void det(B &b) {
 constexpr OpEntry kTable[] = {
     {"Det", 11, det},
     {"Einsum", 12, einsum},
-    {"Gemm", 1, gemm},
-    {"MatMul", 1, matMul},
+    {"Gemm", 1, gemm, nullptr, OpenBatch::anywhere},
+    {"MatMul", 1, matMul, nullptr, OpenBatch::anywhere},
 };
 
 } // namespace

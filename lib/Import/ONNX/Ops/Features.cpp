@@ -224,8 +224,8 @@ void arrayFeatureExtractor(B &b) {
 }
 
 constexpr OpEntry kTable[] = {
-    {"ArrayFeatureExtractor", 1, arrayFeatureExtractor, nullptr, false, "ai.onnx.ml"},
-    {"Binarizer", 1, binarizer, nullptr, false, "ai.onnx.ml"},
+    {"ArrayFeatureExtractor", 1, arrayFeatureExtractor, nullptr, OpenBatch::first, "ai.onnx.ml"},
+    {"Binarizer", 1, binarizer, nullptr, OpenBatch::first, "ai.onnx.ml"},
     {"MelWeightMatrix", 17, melWeightMatrix},
     {"TfIdfVectorizer", 9, tfIdfVectorizer},
 };

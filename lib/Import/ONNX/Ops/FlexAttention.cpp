@@ -162,7 +162,7 @@ bool flexAttention(GraphImporter &importer, const Node &node, Scope &scope, llvm
 }
 
 constexpr OpEntry kTable[] = {
-    {"FlexAttention", 1, nullptr, flexAttention, false, "ai.onnx.preview"},
+    {"FlexAttention", 1, nullptr, flexAttention, OpenBatch::first, "ai.onnx.preview"},
 };
 
 } // namespace

@@ -164,6 +164,11 @@ Value findValue(GraphImporter &importer, const NodeValue *value, llvm::StringRef
                 llvm::StringRef path) {
   if (value && value->variable)
     return importer.forward.getVariable(*value->variable, path);
+  if (value && value->value && !value->place.isFirst()) {
+    importer.errorOfOpenBatch(path, "Gradient: the open batch is not the first dimension of '" +
+                                        name + "'");
+    return {};
+  }
   if (value && value->value)
     return value->value;
   refuse(importer, path,
@@ -216,7 +221,7 @@ bool gradient(GraphImporter &importer, const Node &node, Scope &scope, llvm::Str
 }
 
 constexpr OpEntry kTable[] = {
-    {"Gradient", 1, nullptr, gradient, false, "ai.onnx.preview.training"},
+    {"Gradient", 1, nullptr, gradient, OpenBatch::first, "ai.onnx.preview.training"},
 };
 
 } // namespace

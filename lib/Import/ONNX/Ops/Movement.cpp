@@ -51,8 +51,9 @@ void reshape(B &b) {
   Value x = b.get(0);
   if (!x)
     return;
+  int64_t batches = 1;
   std::optional<Extents> shape = b.opset < 5       ? b.attributes.getIntegers("shape")
-                                 : b.getLiteral(1) ? b.getExtents(1, "the shape")
+                                 : b.getLiteral(1) ? b.getExtents(1, "the shape", &batches)
                                                    : b.takeStatedShape(1, "the shape");
   if (!shape)
     return;
@@ -65,6 +66,8 @@ void reshape(B &b) {
         return (void)b.error("the shape takes extent " + llvm::Twine(axis) + " of an input of " +
                              llvm::Twine(own.size()) + " dimensions");
       extent = own[axis];
+      if (isOpen(extent))
+        batches = b.getBatchFactor(0);
     } else if (extent == -1) {
       if (rest)
         return (void)b.error("the shape has -1 twice");
@@ -74,20 +77,21 @@ void reshape(B &b) {
     }
   }
   const bool hasOpen = llvm::is_contained(own, mlir::ShapedType::kDynamic);
-  const int64_t elements = countElements(own);
+  // An open dimension may be several batches.
+  const int64_t elements = countElements(own) * b.getBatchFactor(0);
   if (rest) {
     (*shape)[*rest] = 1;
-    const int64_t others = countElements(*shape);
     const bool isBatch = hasOpen && !llvm::is_contained(*shape, mlir::ShapedType::kDynamic);
-    if (others == 0 || elements % others != 0 || (isBatch && elements != others))
+    const int64_t others = countElements(*shape) * (isBatch ? 1 : batches);
+    if (others == 0 || elements % others != 0)
       return refuseShape(b, own, *shape);
     (*shape)[*rest] = isBatch ? mlir::ShapedType::kDynamic : elements / others;
+    if (isBatch)
+      batches = elements / others;
   }
-  if (countElements(*shape) != elements ||
-      hasOpen != llvm::is_contained(*shape, mlir::ShapedType::kDynamic))
+  if (hasOpen != llvm::is_contained(*shape, mlir::ShapedType::kDynamic) ||
+      countElements(*shape) * (hasOpen ? batches : 1) != elements)
     return refuseShape(b, own, *shape);
-  if (hasOpen && !isOpen(shape->front()))
-    return (void)b.errorOfOpenBatch("the open batch would not be the first dimension");
   b.setResult(0, b.makeReshape(x, *shape), b.getType(0));
 }
 
@@ -102,11 +106,9 @@ void flatten(B &b) {
   const size_t split = size_t(axis < 0 ? axis + rank : axis);
   llvm::ArrayRef<int64_t> shape = b.shapeOf(x);
   Extents flat{countElements(shape.take_front(split)), countElements(shape.drop_front(split))};
-  if (!shape.empty() && isOpen(shape.front())) {
-    if (split == 0 || flat[0] != 1)
-      return (void)b.errorOfOpenBatch("the open batch does not stay a dimension of its own");
-    flat[0] = mlir::ShapedType::kDynamic;
-  }
+  const auto open = llvm::find_if(shape, isOpen);
+  if (open != shape.end())
+    flat[size_t(open - shape.begin()) < split ? 0 : 1] = mlir::ShapedType::kDynamic;
   b.setResult(0, b.makeReshape(x, flat), b.getType(0));
 }
 
@@ -160,8 +162,6 @@ void unsqueeze(B &b) {
   Extents shape(b.shapeOf(x));
   for (int64_t axis : *resolved)
     shape.insert(shape.begin() + axis, 1);
-  if (!shape.empty() && llvm::is_contained(llvm::drop_begin(shape), mlir::ShapedType::kDynamic))
-    return (void)b.errorOfOpenBatch("the open batch would not be the first dimension");
   b.setResult(0, b.makeReshape(x, shape), b.getType(0));
 }
 
@@ -454,13 +454,19 @@ void spaceToDepth(B &b) {
 }
 
 constexpr OpEntry kTable[] = {
-    {"Concat", 1, concatenate, nullptr, true},  {"DepthToSpace", 1, depthToSpace},
-    {"Expand", 8, expand, nullptr, true},       {"Flatten", 1, flatten, nullptr, true},
-    {"Gather", 1, gather, nullptr, true},       {"Reshape", 1, reshape, nullptr, true},
-    {"Slice", 1, slice, nullptr, true},         {"SpaceToDepth", 1, spaceToDepth},
-    {"Split", 1, split, nullptr, true},         {"Squeeze", 1, squeeze, nullptr, true},
-    {"Tile", 6, tile, nullptr, true},           {"Transpose", 1, transpose, nullptr, true},
-    {"Unsqueeze", 1, unsqueeze, nullptr, true},
+    {"Concat", 1, concatenate, nullptr, OpenBatch::moved},
+    {"DepthToSpace", 1, depthToSpace},
+    {"Expand", 8, expand, nullptr, OpenBatch::moved},
+    {"Flatten", 1, flatten, nullptr, OpenBatch::moved},
+    {"Gather", 1, gather, nullptr, OpenBatch::moved},
+    {"Reshape", 1, reshape, nullptr, OpenBatch::moved},
+    {"Slice", 1, slice, nullptr, OpenBatch::moved},
+    {"SpaceToDepth", 1, spaceToDepth},
+    {"Split", 1, split, nullptr, OpenBatch::moved},
+    {"Squeeze", 1, squeeze, nullptr, OpenBatch::moved},
+    {"Tile", 6, tile, nullptr, OpenBatch::moved},
+    {"Transpose", 1, transpose, nullptr, OpenBatch::moved},
+    {"Unsqueeze", 1, unsqueeze, nullptr, OpenBatch::moved},
 };
 
 } // namespace

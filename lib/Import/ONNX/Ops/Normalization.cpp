@@ -251,14 +251,14 @@ void meanVariance(B &b) {
 }
 
 constexpr OpEntry kTable[] = {
-    {"BatchNormalization", 1, batchNormalization},
+    {"BatchNormalization", 1, batchNormalization, nullptr, OpenBatch::anywhere},
     {"GroupNormalization", 18, groupNormalization},
     {"InstanceNormalization", 1, instanceNormalization},
     {"LRN", 1, localResponse},
-    {"LayerNormalization", 17, layerNormalization},
-    {"LpNormalization", 1, normNormalization},
+    {"LayerNormalization", 17, layerNormalization, nullptr, OpenBatch::anywhere},
+    {"LpNormalization", 1, normNormalization, nullptr, OpenBatch::anywhere},
     {"MeanVarianceNormalization", 9, meanVariance},
-    {"RMSNormalization", 23, rmsNormalization},
+    {"RMSNormalization", 23, rmsNormalization, nullptr, OpenBatch::anywhere},
 };
 
 } // namespace

@@ -109,44 +109,37 @@ Pieces::emit(const OpEntry &entry, llvm::ArrayRef<NodeValue> inputs,
 
 std::optional<NodeValue> Pieces::slice(const NodeValue &x, int64_t axis, int64_t first,
                                        int64_t count, bool drops) {
-  static constexpr OpEntry entry{"slice", 1, emitSlice};
+  static constexpr OpEntry entry{"slice", 1, emitSlice, nullptr, OpenBatch::anywhere};
   return emit(entry, x, {{"axis", axis}, {"first", first}, {"count", count}, {"drops", drops}});
 }
 
 std::optional<NodeValue> Pieces::join(llvm::ArrayRef<NodeValue> parts, int64_t axis, bool isNew) {
-  static constexpr OpEntry entry{"join", 1, emitJoin};
+  static constexpr OpEntry entry{"join", 1, emitJoin, nullptr, OpenBatch::anywhere};
   return emit(entry, parts, {{"axis", axis}, {"new", isNew}});
 }
 
 std::optional<NodeValue> Pieces::select(const NodeValue &condition, const NodeValue &onTrue,
                                         const NodeValue &onFalse) {
-  static constexpr OpEntry entry{"select", 1, emitSelect};
+  static constexpr OpEntry entry{"select", 1, emitSelect, nullptr, OpenBatch::anywhere};
   return emit(entry, {condition, onTrue, onFalse}, {});
 }
 
 std::optional<NodeValue> Pieces::require(const NodeValue &condition, bool wanted,
                                          const NodeValue &value) {
-  static constexpr OpEntry entry{"require", 1, emitRequire};
+  static constexpr OpEntry entry{"require", 1, emitRequire, nullptr, OpenBatch::anywhere};
   return emit(entry, {condition, value}, {{"wanted", wanted}});
-}
-
-static NodeValue wrap(Literal literal) {
-  NodeValue value;
-  value.type = literal.type;
-  value.literal = std::make_shared<const Literal>(std::move(literal));
-  return value;
 }
 
 NodeValue Pieces::makeInteger(int64_t value) const {
   Literal literal = Literal::fromIntegers(importer.forward.builder, {}, {value});
-  return wrap(std::move(literal));
+  return NodeValue::fromLiteral(std::move(literal));
 }
 
 NodeValue Pieces::makeTruth(bool value) const {
   Literal literal = Literal::fromIntegers(importer.forward.builder, {}, {value});
   literal.type = DataType::Bool;
   literal.tensor.elementType = importer.forward.builder.getI1Type();
-  return wrap(std::move(literal));
+  return NodeValue::fromLiteral(std::move(literal));
 }
 
 std::optional<int64_t> findNumber(GraphImporter &importer, const NodeValue &value) {

@@ -332,7 +332,7 @@ void qGemm(B &b) {
 constexpr OpEntry kTable[] = {
     {"DequantizeLinear", 10, dequantizeLinear},
     {"MatMulInteger", 10, matMulInteger},
-    {"QGemm", 1, qGemm, nullptr, false, "com.microsoft"},
+    {"QGemm", 1, qGemm, nullptr, OpenBatch::first, "com.microsoft"},
     {"QLinearMatMul", 10, qLinearMatMul},
     {"QuantizeLinear", 10, quantizeLinear},
 };

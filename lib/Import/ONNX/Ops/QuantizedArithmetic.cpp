@@ -2,6 +2,7 @@
 // onnxruntime's own operations on quantized tensors, with its formulas: where a number is in the
 // middle between two integers, another order of the same factors is another integer.
 #include "lib/Import/Common/Shape.h"
+#include "lib/Import/ONNX/Forms/RestoreForms.h"
 #include "lib/Import/ONNX/NodeBuilder.h"
 #include "lib/Import/ONNX/OpTable.h"
 #include "lib/Import/ONNX/Ops/Casts.h"
@@ -56,20 +57,32 @@ std::optional<Operands> readOperands(B &b) {
   return operands;
 }
 
-void add(B &b) {
-  auto x = readOperands(b);
-  if (!x)
-    return;
-  Value ratioA = b.make<DivideOp>(x->scaleA, x->scale),
-        ratioB = b.make<DivideOp>(x->scaleB, x->scale);
-  Value zeros =
-      b.make<AddOp>(b.make<MultiplyOp>(ratioA, x->zeroA), b.make<MultiplyOp>(ratioB, x->zeroB));
-  Value fixed = b.make<SubtractOp>(x->zero, zeros);
-  Value sum = b.make<AddOp>(fixed, b.make<MultiplyOp>(x->a, ratioA));
-  sum = b.make<AddOp>(sum, b.make<MultiplyOp>(x->b, ratioB));
-  b.setResult(0, saturate(b, sum, Value(), b.getType(0)), b.getType(0));
+/// The operands as numbers: scaled differences, as DequantizeLinear rounds them.
+std::pair<Value, Value> dequantize(B &b, const Operands &x) {
+  return {b.make<MultiplyOp>(b.make<SubtractOp>(x.a, x.zeroA), x.scaleA),
+          b.make<MultiplyOp>(b.make<SubtractOp>(x.b, x.zeroB), x.scaleB)};
 }
 
+void quantize(B &b, const Operands &x, Value y) {
+  const DataType type = b.getType(b.has(7) ? 7 : 0);
+  b.setResult(0, saturate(b, b.make<DivideOp>(y, x.scale), x.zero, type), type);
+}
+
+void add(B &b) {
+  if (auto x = readOperands(b)) {
+    auto [lhs, rhs] = dequantize(b, *x);
+    quantize(b, *x, b.make<AddOp>(lhs, rhs));
+  }
+}
+
+void multiplyDequantized(B &b) {
+  if (auto x = readOperands(b)) {
+    auto [lhs, rhs] = dequantize(b, *x);
+    quantize(b, *x, b.make<MultiplyOp>(lhs, rhs));
+  }
+}
+
+/// onnxruntime scales the product of the differences once.
 void multiply(B &b) {
   auto x = readOperands(b);
   if (!x)
@@ -167,10 +180,12 @@ void multiplyBlocks(B &b) {
 }
 
 constexpr OpEntry kTable[] = {
-    {"MatMulNBits", 1, multiplyBlocks, nullptr, false, "com.microsoft"},
-    {"QLinearAdd", 1, add, nullptr, false, "com.microsoft"},
-    {"QLinearGlobalAveragePool", 1, globalAveragePool, nullptr, false, "com.microsoft"},
-    {"QLinearMul", 1, multiply, nullptr, false, "com.microsoft"},
+    {"MatMulNBits", 1, multiplyBlocks, nullptr, OpenBatch::first, "com.microsoft"},
+    {"QLinearAdd", 1, add, nullptr, OpenBatch::first, "com.microsoft"},
+    {"QLinearGlobalAveragePool", 1, globalAveragePool, nullptr, OpenBatch::first, "com.microsoft"},
+    {"QLinearMul", 1, multiply, nullptr, OpenBatch::first, "com.microsoft"},
+    {"QuantizedAdd", 1, add, nullptr, OpenBatch::first, kFormDomain},
+    {"QuantizedMul", 1, multiplyDequantized, nullptr, OpenBatch::first, kFormDomain},
 };
 
 } // namespace

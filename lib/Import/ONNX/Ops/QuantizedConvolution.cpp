@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Convolutions of integers of 8 bits: products of integers with what the window reads, or in groups
-// the narrowest floating type in which their sums are exact.
+// Convolutions of integers of 8 bits, in groups of several channels by the narrowest floating type
+// in which their sums are exact.
 #include "lib/Import/Common/Shape.h"
 #include "lib/Import/ONNX/OpTable.h"
 #include "lib/Import/ONNX/Ops/Axes.h"
 #include "lib/Import/ONNX/Ops/Casts.h"
 #include "lib/Import/ONNX/Ops/Quantization.h"
 #include "lib/Import/ONNX/Ops/Windows.h"
+#include "runtime/rules/integer_windows.h"
 
 namespace mpc::onnx {
 namespace {
@@ -17,9 +18,6 @@ using Extents = llvm::SmallVector<int64_t>;
 
 /// Products of two differences of 8 bits that a float32 adds without rounding.
 constexpr int64_t kMostExact = (int64_t(1) << 24) / (255 * 255);
-
-/// The taps of a window that are gathered for a product.
-constexpr int64_t kMostTaps = 64;
 
 /// Input `i` without its zero point, as whole floating numbers, of an image with the channels last;
 /// null after an error.
@@ -48,71 +46,94 @@ Value readDifference(B &b, unsigned i, unsigned zeroPoint, bool isImage) {
   return whole ? b.makeCastToFloat(whole) : Value();
 }
 
-/// x, of i8, with elements of `border` before and behind along the axis.
-Value pad(B &b, Value x, int64_t axis, int64_t low, int64_t high, int64_t border) {
-  if (low == 0 && high == 0)
-    return x;
-  // Integers are padded with zeros.
-  Value padded = b.make<PadOp>(x, axis, low, high, llvm::APFloat(0.0));
-  if (border == 0)
-    return padded;
-  Extents shape(size_t(b.rankOf(x)), 1), added(size_t(b.shapeOf(padded)[size_t(axis)]), 0);
-  shape[size_t(axis)] = int64_t(added.size());
-  std::fill_n(added.begin(), low, border);
-  std::fill_n(added.end() - high, high, border);
-  Literal literal = Literal::fromIntegers(b.builder, shape, added);
+/// A constant of i8.
+Value makeBytes(B &b, llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> numbers) {
+  Literal literal = Literal::fromIntegers(b.builder, shape, numbers);
   literal.type = DataType::Int8;
   literal.tensor.elementType = b.builder.getI8Type();
-  return b.make<AddOp>(padded, b.makeLiteral(literal));
+  return b.makeLiteral(literal);
 }
 
-/// The taps of the window read of x, [batch, spatial…, channels]: [batch, places…, taps *
-/// channels], taps in the order of the kernel. Outside of x stands `border`.
-Value readTaps(B &b, Value x, const Window &window, int64_t border) {
-  const auto rank = int64_t(window.rank());
-  Extents places;
-  for (int64_t d = 0; d < rank; ++d)
-    places.push_back(window.places(size_t(d), b.shapeOf(x)[size_t(d) + 1]));
-  for (int64_t d = 0; d < rank; ++d)
-    x = pad(b, x, d + 1, window.low[size_t(d)], window.high[size_t(d)], border);
-  llvm::SmallVector<Value> parts{x};
-  for (int64_t d = 0; d < rank; ++d) {
-    llvm::SmallVector<Value> along;
-    for (Value part : parts)
-      for (int64_t tap = 0; tap < window.kernel[size_t(d)]; ++tap)
-        along.push_back(sliceAxis(b, part, d + 1, tap * window.dilations[size_t(d)],
-                                  window.strides[size_t(d)], places[size_t(d)]));
-    parts = along;
+/// The image with a zero point around it that only the call knows; the window has no padding then.
+Value padWith(B &b, Value x, Value zeroPoint, ConvolutionWindow &window, Extents &none) {
+  Value border = castTo(b, zeroPoint, b.builder.getI8Type());
+  for (size_t d = 0; d < window.strides.size(); ++d) {
+    const int64_t low = window.paddingLow[d], high = window.paddingHigh[d];
+    if (low == 0 && high == 0)
+      continue;
+    const auto axis = int64_t(d) + 1;
+    // Integers are padded with zeros.
+    x = b.make<PadOp>(x, axis, low, high, llvm::APFloat(0.0));
+    Extents shape(size_t(b.rankOf(x)), 1), places(size_t(b.shapeOf(x)[size_t(axis)]), 0);
+    shape[size_t(axis)] = int64_t(places.size());
+    std::fill_n(places.begin(), low, 1);
+    std::fill_n(places.end() - high, high, 1);
+    x = b.make<AddOp>(x, b.make<MultiplyOp>(makeBytes(b, shape, places), border));
   }
-  return parts.size() == 1 ? parts.front()
-                           : b.make<ConcatenateOp>(mlir::ValueRange(parts), rank + 1);
+  none.assign(window.strides.size(), 0);
+  window.paddingLow = window.paddingHigh = none;
+  return x;
 }
 
-/// The sums as a product of integers, in i32; null after an error.
-Value multiplyWindows(B &b, const Window &window, unsigned input, unsigned inputZero,
-                      unsigned weights, unsigned weightsZero) {
+/// The sums of products of integers and `bias` (null: none), in i32; null after an error.
+Value convolveIntegers(B &b, const Window &window, unsigned input, unsigned inputZero,
+                       unsigned weights, unsigned weightsZero, Value bias, int64_t groups) {
   std::optional<Factor> x = readFactor(b, input, inputZero, /*isImage=*/true),
-                        w = x ? readFactor(b, weights, weightsZero, /*isImage=*/true)
+                        w = x ? readFactor(b, weights, weightsZero, /*isImage=*/false)
                               : std::nullopt;
   if (!w)
     return {};
-  const int64_t shift = b.getType(input) == DataType::UInt8 ? 128 : 0;
-  const int64_t border =
-      (b.has(inputZero) ? b.getLiteral(inputZero)->tensor.integers.front() : 0) - shift;
+  if (x->zeroPoint && tensorTypeOf(x->zeroPoint).getNumElements() != 1)
+    return b.error("the zero point of the input is not one number");
   const int64_t filters = b.shapeOf(w->value).front();
-  x->value = readTaps(b, x->value, window, border);
-  w->value = b.makeReshape(w->value, {filters, b.shapeOf(x->value).back()});
-  return multiplyFactors(b, *x, *w, /*isTransposed=*/true);
+  if (w->zeroPoint && b.rankOf(w->zeroPoint) > 0 &&
+      b.shapeOf(w->zeroPoint) != llvm::ArrayRef<int64_t>{filters})
+    return b.error("the zero points have the shape " + printShape(b.shapeOf(w->zeroPoint)));
+  ConvolutionWindow moved{window.strides, window.low, window.high, window.dilations, groups};
+  Extents none;
+  int64_t border = b.getType(input) == DataType::UInt8 ? -128 : 0;
+  if (const Literal *known = b.has(inputZero) ? b.getLiteral(inputZero) : nullptr)
+    border += known->tensor.integers.front();
+  else if (b.has(inputZero))
+    x->value = padWith(b, x->value, x->zeroPoint, moved, none);
+  // [filters, channels, kernel...] to [kernel..., channels, filters]
+  const int64_t rank = b.rankOf(w->value);
+  Extents order;
+  for (int64_t axis = 2; axis < rank; ++axis)
+    order.push_back(axis);
+  order.append({1, 0});
+  Value filter = b.make<TransposeOp>(w->value, order);
+  Value y = b.make<ConvolutionOp>(x->value, filter, moved, border);
+  const mlir::Type i32 = b.builder.getI32Type();
+  // Zero points add the same to every place of a filter, and so does the bias.
+  Value offset = bias;
+  if (x->zeroPoint) {
+    const Extents summed = llvm::to_vector(llvm::seq<int64_t>(0, rank - 1));
+    Value sums = b.makeReduce(ReduceKind::Sum, castTo(b, filter, i32), summed, /*keepDims=*/false);
+    if (w->zeroPoint) {
+      const int64_t depth = tensorTypeOf(filter).getNumElements() / filters;
+      sums = b.make<SubtractOp>(sums, b.make<MultiplyOp>(w->zeroPoint, b.makeInteger(i32, depth)));
+    }
+    Value taken = b.make<MultiplyOp>(sums, x->zeroPoint);
+    offset = b.make<SubtractOp>(offset ? offset : b.makeInteger(i32, 0), taken);
+  }
+  if (w->zeroPoint) {
+    Extents shape(b.shapeOf(filter));
+    shape.back() = groups; // the same for all filters of one
+    size_t count = 1;
+    for (int64_t extent : shape)
+      count *= size_t(extent);
+    Value ones = makeBytes(b, shape, Extents(count, 1));
+    Value sums = b.make<ConvolutionOp>(x->value, ones, moved, border);
+    y = b.make<SubtractOp>(y, b.make<MultiplyOp>(sums, w->zeroPoint));
+  }
+  return offset ? b.make<AddOp>(y, offset) : y;
 }
 
-/// Whether the zero point is one number that is known.
-bool isKnownNumber(B &b, unsigned zeroPoint) {
-  const Literal *known = b.has(zeroPoint) ? b.getLiteral(zeroPoint) : nullptr;
-  return !b.has(zeroPoint) || (known && known->isInteger() && known->tensor.size() == 1);
-}
-
-/// The sums [batch, places…, filters], whole numbers; null after an error.
-Value convolve(B &b, unsigned input, unsigned inputZero, unsigned weights, unsigned weightsZero) {
+/// The sums [batch, places…, filters] and `bias` of i32 (null: none), whole numbers; null after an
+/// error.
+Value convolve(B &b, unsigned input, unsigned inputZero, unsigned weights, unsigned weightsZero,
+               Value bias = {}) {
   const Extents shape = b.getShape(input), kernel = b.getShape(weights);
   const int64_t groups = b.attributes.getInteger("group", 1);
   if (shape.size() < 3 || shape.size() > 5 || kernel.size() != shape.size() || groups < 1 ||
@@ -129,12 +150,9 @@ Value convolve(B &b, unsigned input, unsigned inputZero, unsigned weights, unsig
   for (size_t d = 0; d < window->rank(); ++d)
     if (window->low[d] < 0 || window->high[d] < 0 || window->places(d, shape[d + 2]) < 1)
       return b.error("the window does not fit, or its padding is negative");
-  int64_t taps = 1;
-  for (int64_t extent : window->kernel)
-    taps *= extent;
-  if (groups == 1 && taps <= kMostTaps && isKnownNumber(b, inputZero)) {
+  if (rules::areIntegerGroups(groups, shape[1], kernel[0], int64_t(window->rank()), depth)) {
     b.setComputeType(DataType::Float);
-    return multiplyWindows(b, *window, input, inputZero, weights, weightsZero);
+    return convolveIntegers(b, *window, input, inputZero, weights, weightsZero, bias, groups);
   }
   b.setComputeType(depth > kMostExact ? DataType::Double : DataType::Float);
   Value x = readDifference(b, input, inputZero, /*isImage=*/true),
@@ -145,9 +163,11 @@ Value convolve(B &b, unsigned input, unsigned inputZero, unsigned weights, unsig
   for (size_t axis = 2; axis < shape.size(); ++axis)
     order.push_back(int64_t(axis));
   order.append({1, 0});
-  return b.make<ConvolutionOp>(
+  Value y = b.make<ConvolutionOp>(
       x, b.make<TransposeOp>(w, order),
       ConvolutionWindow{window->strides, window->low, window->high, window->dilations, groups});
+  // Their sum may have more digits than a float.
+  return bias ? b.make<AddOp>(castTo(b, y, b.builder.getI32Type()), bias) : y;
 }
 
 void convInteger(B &b) {
@@ -166,19 +186,14 @@ void qLinearConv(B &b) {
   const DataType type = b.getType(7);
   if (!rangeOf(type))
     return (void)b.error("the output's zero point must be an integer of 8 bits");
-  Value sums = convolve(b, 0, 2, 3, 5);
+  Value bias = b.has(8) ? b.get(8) : Value();
+  if (b.has(8) && !bias)
+    return;
+  Value sums = convolve(b, 0, 2, 3, 5, bias);
   Value ofInput = sums ? readScale(b, 1) : Value(), ofWeights = ofInput ? readScale(b, 4) : Value();
   Value ofResult = ofWeights ? readScale(b, 6) : Value(), zero = ofResult ? b.get(7) : Value();
   if (!zero)
     return;
-  if (b.has(8)) {
-    Value bias = b.get(8);
-    if (!bias)
-      return;
-    // Their sum may have more digits than a float.
-    Value whole = castTo(b, sums, b.builder.getI32Type());
-    sums = b.make<AddOp>(whole, bias);
-  }
   if (!b.isFloat(sums))
     sums = b.makeCastToFloat(sums);
   Value factor = b.make<DivideOp>(b.make<MultiplyOp>(ofInput, ofWeights), ofResult);

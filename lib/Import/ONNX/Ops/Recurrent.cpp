@@ -260,9 +260,9 @@ void Recurrence::run() {
 }
 
 constexpr OpEntry kTable[] = {
-    {"GRU", 7, [](B &b) { Recurrence(b, Kind::Gru).run(); }},
-    {"LSTM", 7, [](B &b) { Recurrence(b, Kind::Lstm).run(); }},
-    {"RNN", 7, [](B &b) { Recurrence(b, Kind::Rnn).run(); }},
+    {"GRU", 7, [](B &b) { Recurrence(b, Kind::Gru).run(); }, nullptr, OpenBatch::anywhere},
+    {"LSTM", 7, [](B &b) { Recurrence(b, Kind::Lstm).run(); }, nullptr, OpenBatch::anywhere},
+    {"RNN", 7, [](B &b) { Recurrence(b, Kind::Rnn).run(); }, nullptr, OpenBatch::anywhere},
 };
 
 } // namespace

@@ -120,10 +120,11 @@ Value mean(B &b, Value x, const Reduction &r) {
 /// Rounded towards zero.
 Value meanOfIntegers(B &b, Value x, const Reduction &r) {
   int64_t count = 1;
-  for (int64_t axis : r.axes)
+  for (int64_t axis : r.axes) {
+    if (mlir::ShapedType::isDynamic(b.shapeOf(x)[axis]))
+      return b.errorOfOpenBatch("a mean of integers over the open batch is not supported");
     count *= b.shapeOf(x)[axis];
-  if (count < 0)
-    return b.error("a mean of integers over the open batch is not supported");
+  }
   return divideTruncated(b, sum(b, x, r), b.makeInteger(elementTypeOf(x), count));
 }
 
@@ -327,20 +328,20 @@ template <Value (*along)(B &, Value, int64_t)> void cumulate(B &b) {
 }
 
 constexpr OpEntry kTable[] = {
-    {"ArgMax", 1, argument<false>},
-    {"ArgMin", 1, argument<true>},
+    {"ArgMax", 1, argument<false>, nullptr, OpenBatch::anywhere},
+    {"ArgMin", 1, argument<true>, nullptr, OpenBatch::anywhere},
     {"CumProd", 26, cumulate<multiplyAlong>},
-    {"CumSum", 11, cumulate<sumAlong>},
-    {"ReduceL1", 1, reduce<sumOfSizes, sumOfSizes>},
-    {"ReduceL2", 1, reduce<norm, normOfIntegers>},
-    {"ReduceLogSum", 1, reduce<logarithm>},
-    {"ReduceLogSumExp", 1, reduce<logOfExponentials>},
-    {"ReduceMax", 1, reduce<largest, largest>},
-    {"ReduceMean", 1, reduce<mean, meanOfIntegers>},
-    {"ReduceMin", 1, reduce<smallest, smallest>},
-    {"ReduceProd", 1, reduce<product, product>},
-    {"ReduceSum", 1, reduce<sum, sum, 13>},
-    {"ReduceSumSquare", 1, reduce<sumOfSquares, sumOfSquares>},
+    {"CumSum", 11, cumulate<sumAlong>, nullptr, OpenBatch::anywhere},
+    {"ReduceL1", 1, reduce<sumOfSizes, sumOfSizes>, nullptr, OpenBatch::anywhere},
+    {"ReduceL2", 1, reduce<norm, normOfIntegers>, nullptr, OpenBatch::anywhere},
+    {"ReduceLogSum", 1, reduce<logarithm>, nullptr, OpenBatch::anywhere},
+    {"ReduceLogSumExp", 1, reduce<logOfExponentials>, nullptr, OpenBatch::anywhere},
+    {"ReduceMax", 1, reduce<largest, largest>, nullptr, OpenBatch::anywhere},
+    {"ReduceMean", 1, reduce<mean, meanOfIntegers>, nullptr, OpenBatch::anywhere},
+    {"ReduceMin", 1, reduce<smallest, smallest>, nullptr, OpenBatch::anywhere},
+    {"ReduceProd", 1, reduce<product, product>, nullptr, OpenBatch::anywhere},
+    {"ReduceSum", 1, reduce<sum, sum, 13>, nullptr, OpenBatch::anywhere},
+    {"ReduceSumSquare", 1, reduce<sumOfSquares, sumOfSquares>, nullptr, OpenBatch::anywhere},
 };
 
 } // namespace

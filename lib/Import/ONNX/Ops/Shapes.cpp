@@ -14,10 +14,7 @@ using mlir::Value;
 using B = NodeBuilder;
 
 bool setLiteral(GraphImporter &importer, const Node &node, Scope &scope, Literal literal) {
-  NodeValue value;
-  value.type = literal.type;
-  value.literal = std::make_shared<const Literal>(std::move(literal));
-  importer.setOutput(node, 0, scope, std::move(value));
+  importer.setOutput(node, 0, scope, NodeValue::fromLiteral(std::move(literal)));
   return true;
 }
 
@@ -86,12 +83,16 @@ bool shapeOf(GraphImporter &importer, const Node &node, Scope &scope, llvm::Stri
     return std::clamp<int64_t>(given < 0 ? given + rank : given, 0, rank);
   };
   const int64_t start = bound("start", 0), end = std::max(start, bound("end", rank));
+  if (value->place.getFactor() > Literal::kMostBatches) {
+    importer.errorOfOpenBatch(path, "Shape: the extent is more than 2^20 of the open batch");
+    return false;
+  }
   llvm::SmallVector<int64_t> values;
   bool hasBatch = false;
   for (int64_t extent : llvm::ArrayRef(shape).slice(size_t(start), size_t(end - start))) {
     const bool isOpen = mlir::ShapedType::isDynamic(extent);
     hasBatch |= isOpen;
-    values.push_back(isOpen ? Literal::kBatch : extent);
+    values.push_back(isOpen ? Literal::numberOfBatches(value->place.getFactor()) : extent);
   }
   Literal literal =
       Literal::fromIntegers(importer.forward.builder, {int64_t(values.size())}, values);
@@ -106,19 +107,19 @@ bool sizeOf(GraphImporter &importer, const Node &node, Scope &scope, llvm::Strin
     importer.error(path, "Size: takes a tensor");
     return false;
   }
-  int64_t count = 1;
+  int64_t count = value->place.getFactor();
   bool hasBatch = false;
   for (int64_t extent : importer.getShape(*value))
     if (mlir::ShapedType::isDynamic(extent))
       hasBatch = true;
     else
       count *= extent;
-  if (hasBatch && count != 1) {
+  if (hasBatch && (count < 1 || count > Literal::kMostBatches)) {
     importer.errorOfOpenBatch(path, "Size: depends on the open batch");
     return false;
   }
-  Literal literal =
-      Literal::fromIntegers(importer.forward.builder, {}, {hasBatch ? Literal::kBatch : count});
+  Literal literal = Literal::fromIntegers(importer.forward.builder, {},
+                                          {hasBatch ? Literal::numberOfBatches(count) : count});
   literal.hasBatch = hasBatch;
   return setLiteral(importer, node, scope, std::move(literal));
 }

@@ -72,9 +72,12 @@ void softmaxAttention(B &b) {
   const int64_t rank = b.rankOf(query);
   const double scale = b.attributes.getNumber("scale", 1.0);
   const auto leading = [&](Value x) { return b.shapeOf(x).drop_back(2); };
-  const bool isPlain = (rank == 3 || rank == 4) && b.isFloat(query) && b.rankOf(key) == rank &&
-                       b.rankOf(value) == rank && leading(query) == leading(key) &&
-                       leading(query) == leading(value) &&
+  bool isBatchFirst = true; // where it is open
+  for (unsigned i = 0; i < b.getInputCount(); ++i)
+    isBatchFirst &= b.isBatchFirst(i);
+  const bool isPlain = (rank == 3 || rank == 4) && isBatchFirst && b.isFloat(query) &&
+                       b.rankOf(key) == rank && b.rankOf(value) == rank &&
+                       leading(query) == leading(key) && leading(query) == leading(value) &&
                        b.shapeOf(query).back() == b.shapeOf(key)[size_t(rank) - 2] &&
                        b.shapeOf(key).back() == b.shapeOf(value)[size_t(rank) - 2] &&
                        (!b.has(3) || int64_t(b.getShape(3).size()) <= rank) &&
@@ -117,7 +120,7 @@ void softmaxAttention(B &b) {
 }
 
 constexpr OpEntry kTable[] = {
-    {"SoftmaxAttention", 1, softmaxAttention, nullptr, false, "mpc.form"},
+    {"SoftmaxAttention", 1, softmaxAttention, nullptr, OpenBatch::anywhere, "mpc.form"},
 };
 
 } // namespace

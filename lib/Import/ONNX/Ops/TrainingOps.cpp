@@ -99,9 +99,9 @@ void adam(B &b) {
 }
 
 constexpr OpEntry kTable[] = {
-    {"Adagrad", 1, adagrad, nullptr, false, "ai.onnx.preview.training"},
-    {"Adam", 1, adam, nullptr, false, "ai.onnx.preview.training"},
-    {"Momentum", 1, momentum, nullptr, false, "ai.onnx.preview.training"},
+    {"Adagrad", 1, adagrad, nullptr, OpenBatch::first, "ai.onnx.preview.training"},
+    {"Adam", 1, adam, nullptr, OpenBatch::first, "ai.onnx.preview.training"},
+    {"Momentum", 1, momentum, nullptr, OpenBatch::first, "ai.onnx.preview.training"},
 };
 
 } // namespace

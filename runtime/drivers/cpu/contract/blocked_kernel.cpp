@@ -15,12 +15,16 @@ namespace {
 
 class BlockedKernel final : public ContractionKernel {
 public:
-  BlockedKernel(ThreadTeam &team, int isa, const MicroKernel &kernel, ContractionKernel *preferred)
-      : blocked(team, vectorKernels(isa), kernel, packsColumnsOnce(kernel)), preferred(preferred) {}
+  BlockedKernel(ThreadTeam &team, int isa, const MicroKernel &kernel, ContractionKernel *preferred,
+                bool onlyStreams)
+      : blocked(team, vectorKernels(isa), kernel, packsColumnsOnce(kernel)), preferred(preferred),
+        onlyStreams(onlyStreams) {}
 
   const char *name() const override { return blocked.name(); }
   bool computes(const ContractionCall &call) override {
-    return blocked.multiplies(call.shape) && !(preferred && preferred->computes(call));
+    return blocked.multiplies(call.shape) && !(preferred && preferred->computes(call)) &&
+           (!onlyStreams || (call.isKept && !call.extras.rhsSums &&
+                             blocked.streamsWeights(call.shape, /*rhsIsPacked=*/true)));
   }
   Verdict takes(const ContractionCall &call) override;
   void reserve(const ContractionCall &call, ContractionMemory &memory) override;
@@ -40,6 +44,7 @@ private:
 
   BlockedProduct blocked;
   ContractionKernel *const preferred;
+  const bool onlyStreams;
 };
 
 Verdict BlockedKernel::takes(const ContractionCall &call) {
@@ -75,7 +80,10 @@ const void *BlockedKernel::findPacked(const ContractionCall &call, ContractionMe
   // A packed copy that is kept is not packed again, and sums of rhs are made while it is packed.
   if (variable < 0 || c.batch != 1 || call.extras.rhsSums)
     return nullptr;
-  PackedWeights &entry = memory.entryOf(variable, c, &blocked);
+  const void *layout = blocked.layoutOf(c);
+  if (memory.shared)
+    return memory.shared->find(variable, c, layout, call.rhs, blocked.packedBytes(c), pack);
+  PackedWeights &entry = memory.entryOf(variable, c, layout);
   bool keep = false;
   if (const void *packed = memory.findPacked(entry, keep))
     return packed;
@@ -107,8 +115,9 @@ void BlockedKernel::run(const ContractionCall &call, ContractionMemory &memory) 
 
 std::unique_ptr<ContractionKernel> makeBlockedKernel(ThreadTeam &team, int isa,
                                                      const MicroKernel &kernel,
-                                                     ContractionKernel *preferred) {
-  return std::make_unique<BlockedKernel>(team, isa, kernel, preferred);
+                                                     ContractionKernel *preferred,
+                                                     bool onlyStreams) {
+  return std::make_unique<BlockedKernel>(team, isa, kernel, preferred, onlyStreams);
 }
 
 } // namespace mpc::rt

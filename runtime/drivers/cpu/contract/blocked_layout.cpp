@@ -21,12 +21,14 @@ BlockedLayout::Grid BlockedLayout::gridOf(const Contraction &shape, bool longRow
   const int64_t threads = threadsFor(shape);
   // A kernel on the result reads other arrays where the block lies: long rows, which CPUs foresee.
   // Each block of rows reads the packed columns of its block again, from the shared cache.
-  constexpr int64_t kernelColumns = 4096, sharedBytes = 4 << 20;
+  constexpr int64_t sharedBytes = 4 << 20;
   const int64_t columnBytes =
       ceilDivide(shape.k, kernel.depth) * kernel.rhsStepBytes / kernel.columns;
-  const int64_t longest = std::min({shape.n, kernelColumns, sharedBytes / columnBytes});
+  const int64_t longest = std::min({shape.n, kernel.longColumns, sharedBytes / columnBytes});
   const int64_t columns = longRows ? std::max(longest, kernel.blockColumns) : kernel.blockColumns;
-  const int64_t rows = std::max(kernel.blockRows * kernel.blockColumns / columns, kernel.rows);
+  const int64_t rows = longRows ? std::clamp(kernel.longRows * kernel.longColumns / columns,
+                                             kernel.rows, 2 * kernel.blockRows)
+                                : kernel.blockRows;
   Grid grid{Blocking::atMost(shape.m, rows, kernel.rows),
             Blocking::atMost(shape.n, columns, kernel.columns)};
   auto isEven = [&](const Grid &grid) {
@@ -44,15 +46,6 @@ BlockedLayout::Grid BlockedLayout::gridOf(const Contraction &shape, bool longRow
       return lower;
   }
   return grid;
-}
-
-bool BlockedLayout::readsLanes(const Contraction &shape) const {
-  const mpc_rt_dtype_t read = kernel.depth == 1 ? MPC_RT_FLOAT32 : MPC_RT_BFLOAT16;
-  const int64_t chunks = ceilDivide(stepsOf(shape.k), kernel.steps);
-  // Each piece may end with a part of a step, but only the last one does.
-  const bool areStepsWhole =
-      shape.k % (chunks == 1 ? lanePieces(shape).multiple : kernel.depth) == 0;
-  return !shape.transposeLhs && shape.lhs == read && !shape.roundsLhs && areStepsWhole;
 }
 
 // They are if packing costs more than their distances in memory do.
@@ -108,38 +101,6 @@ BlockedLayout::Panels BlockedLayout::panelsOf(const PanelOperand &side, const Bl
   return {nullptr, first * unit, end - first * unit};
 }
 
-PanelOperand BlockedLayout::lhsOf(const Contraction &shape, const void *data) const {
-  bool contiguous = !shape.transposeLhs;
-  return {data,
-          shape.roundsLhs ? mpc_rt_dtype_t{MPC_RT_FLOAT32} : shape.lhs,
-          shape.m,
-          shape.k,
-          contiguous ? shape.k : shape.m,
-          contiguous,
-          kernel.rows,
-          kernel.lhsStepBytes,
-          kernel.depth,
-          kernel.packLhs[shape.lhs][contiguous],
-          !shape.roundsLhs               ? nullptr
-          : shape.lhs == MPC_RT_BFLOAT16 ? vectors.roundBFloat16
-                                         : vectors.roundFloat16};
-}
-
-PanelOperand BlockedLayout::rhsOf(const Contraction &shape, const void *data, bool narrow) const {
-  const PieceKernel &pieces = *kernel.pieces[narrow ? 1 : 0];
-  bool contiguous = shape.transposeRhs;
-  return {data,
-          shape.rhs,
-          shape.n,
-          shape.k,
-          contiguous ? shape.k : shape.n,
-          contiguous,
-          narrow ? pieces.columns : kernel.columns,
-          narrow ? kernel.rhsStepBytes / kernel.columns * pieces.columns : kernel.rhsStepBytes,
-          kernel.depth,
-          (narrow ? pieces.packRhs : kernel.packRhs)[shape.rhs][contiguous]};
-}
-
 bool BlockedLayout::multiplies(const Contraction &shape) const {
   auto packs = [](PackTable packs, mpc_rt_dtype_t dtype) {
     return dtype <= MPC_RT_FLOAT16 && packs[dtype][0];
@@ -148,24 +109,9 @@ bool BlockedLayout::multiplies(const Contraction &shape) const {
          shape.out <= MPC_RT_FLOAT16;
 }
 
-int64_t BlockedLayout::stepsOf(int64_t depth) const { return ceilDivide(depth, kernel.depth); }
-
-const uint8_t *BlockedLayout::chunkOf(const PanelOperand &side, const Panels &panels, int64_t chunk,
-                                      int64_t panel) const {
-  int64_t before = chunk * kernel.steps;
-  int64_t steps = std::min(kernel.steps, side.steps() - before);
-  return panels.data +
-         (before * panels.panels + (panel - panels.firstPanel) * steps) * side.stepBytes;
-}
-
 uint64_t BlockedLayout::packedBytes(const Contraction &shape) const {
   return static_cast<uint64_t>(panelsOf(shape) * stepsOf(shape.k) *
                                rhsOf(shape, nullptr, isNarrow(shape)).stepBytes);
-}
-
-bool BlockedLayout::isNarrow(const Contraction &shape) const {
-  return kernel.pieces[1] != kernel.pieces[0] && shape.batch == 1 &&
-         shape.n <= kernel.pieces[1]->columns;
 }
 
 } // namespace mpc::rt

@@ -9,8 +9,11 @@
 #include "runtime/drivers/contraction.h"
 #include "runtime/drivers/cpu/contract/panel_operand.h"
 #include "runtime/drivers/cpu/kernels/micro_kernel.h"
+#include "runtime/drivers/cpu/kernels/work_blocks.h"
 #include "runtime/drivers/result_kernel.h"
 #include "runtime/threads/thread_team.h"
+
+#include <algorithm>
 
 namespace mpc::rt {
 
@@ -29,6 +32,7 @@ public:
     ReluBits bits = {};
     float *rhsSums = nullptr; // or null: receives the sums of the columns of rhs, row by row
   };
+  static constexpr int64_t mostShortColumns = 512; // of products of short rows
   const char *name() const { return kernel.name; }
   const MicroKernel &microKernel() const { return kernel; }
   // Both operands are of dtypes that the kernel packs.
@@ -36,6 +40,15 @@ public:
   // Whether threads may compute rows of their own.
   bool runsByRows(const Contraction &shape) const {
     return shape.batch == 1 && multiplies(shape) && mayReadLhsAsItLies(shape);
+  }
+  // Tells packed copies of one rhs apart, whose panels are as wide as the rows want them: the place
+  // in the kernel where these panels' loop stands, the same in each object of this kernel.
+  const void *layoutOf(const Contraction &shape) const {
+    const PieceKernel *pieces = &lanePieces(shape);
+    for (const PieceKernel *const &place : kernel.pieces)
+      if (place == pieces)
+        return &place;
+    return pieces == kernel.piecesBetween ? &kernel.piecesBetween : &kernel.piecesOfVector;
   }
   // The size of a packed rhs.
   uint64_t packedBytes(const Contraction &shape) const;
@@ -60,12 +73,12 @@ protected:
   PanelOperand lhsOf(const Contraction &shape, const void *data) const;
   // `narrow`: in panels of few columns.
   PanelOperand rhsOf(const Contraction &shape, const void *data, bool narrow = false) const;
-  int64_t stepsOf(int64_t depth) const;
-  // So few columns that panels of rhs are narrower wherever it is packed as a whole.
-  bool isNarrow(const Contraction &shape) const;
-  const PieceKernel &lanePieces(const Contraction &shape) const {
-    return *kernel.pieces[isNarrow(shape) ? 1 : 0];
-  }
+  int64_t stepsOf(int64_t depth) const { return ceilDivide(depth, kernel.depth); }
+  // Panels of rhs are narrower wherever it is packed as a whole: it has few columns, or leaves
+  // fewer of them empty so, of short rows that are read where they lie.
+  bool isNarrow(const Contraction &shape) const { return &lanePieces(shape) != kernel.pieces[0]; }
+  const PieceKernel &lanePieces(const Contraction &shape) const;
+  bool isOfShortRows(const Contraction &shape) const;
   int64_t panelsOf(const Contraction &shape) const {
     const int64_t columns = lanePieces(shape).columns;
     return (shape.n + columns - 1) / columns;
@@ -98,6 +111,80 @@ protected:
   const MicroKernel &kernel;
   const bool packsOnce;
 };
+
+// Every block of a product asks for these, so that they are inlined.
+
+inline bool BlockedLayout::readsLanes(const Contraction &shape) const {
+  const mpc_rt_dtype_t read = kernel.depth == 1 ? MPC_RT_FLOAT32 : MPC_RT_BFLOAT16;
+  const int64_t chunks = ceilDivide(stepsOf(shape.k), kernel.steps);
+  // Each piece may end with a part of a step, but only the last one does.
+  const bool areStepsWhole =
+      shape.k % (chunks == 1 ? lanePieces(shape).multiple : kernel.depth) == 0;
+  return !shape.transposeLhs && shape.lhs == read && !shape.roundsLhs && areStepsWhole;
+}
+
+inline PanelOperand BlockedLayout::lhsOf(const Contraction &shape, const void *data) const {
+  bool contiguous = !shape.transposeLhs;
+  return {data,
+          shape.roundsLhs ? mpc_rt_dtype_t{MPC_RT_FLOAT32} : shape.lhs,
+          shape.m,
+          shape.k,
+          contiguous ? shape.k : shape.m,
+          contiguous,
+          kernel.rows,
+          kernel.lhsStepBytes,
+          kernel.depth,
+          kernel.packLhs[shape.lhs][contiguous],
+          !shape.roundsLhs               ? nullptr
+          : shape.lhs == MPC_RT_BFLOAT16 ? vectors.roundBFloat16
+                                         : vectors.roundFloat16};
+}
+
+inline PanelOperand BlockedLayout::rhsOf(const Contraction &shape, const void *data,
+                                         bool narrow) const {
+  const PieceKernel &pieces = narrow ? lanePieces(shape) : *kernel.pieces[0];
+  bool contiguous = shape.transposeRhs;
+  return {data,
+          shape.rhs,
+          shape.n,
+          shape.k,
+          contiguous ? shape.k : shape.n,
+          contiguous,
+          narrow ? pieces.columns : kernel.columns,
+          narrow ? kernel.rhsStepBytes / kernel.columns * pieces.columns : kernel.rhsStepBytes,
+          kernel.depth,
+          (narrow ? pieces.packRhs : kernel.packRhs)[shape.rhs][contiguous]};
+}
+
+inline const uint8_t *BlockedLayout::chunkOf(const PanelOperand &side, const Panels &panels,
+                                             int64_t chunk, int64_t panel) const {
+  int64_t before = chunk * kernel.steps;
+  int64_t steps = std::min(kernel.steps, side.steps() - before);
+  return panels.data +
+         (before * panels.panels + (panel - panels.firstPanel) * steps) * side.stepBytes;
+}
+
+inline bool BlockedLayout::isOfShortRows(const Contraction &shape) const {
+  // All panels stay in the second-level cache.
+  constexpr int64_t mostWeightBytes = 512 << 10;
+  return kernel.piecesOfVector && shape.batch == 1 && !shape.transposeLhs && !shape.roundsLhs &&
+         shape.lhs == MPC_RT_FLOAT32 && shape.k <= kernel.steps && shape.n <= mostShortColumns &&
+         shape.k * shape.n * int64_t{sizeof(float)} <= mostWeightBytes;
+}
+
+inline const PieceKernel &BlockedLayout::lanePieces(const Contraction &shape) const {
+  const PieceKernel &many = *kernel.pieces[0], &few = *kernel.pieces[1];
+  const PieceKernel *vector = kernel.piecesOfVector;
+  if (shape.batch != 1)
+    return many;
+  if (vector && shape.n <= vector->columns)
+    return *vector;
+  const auto filled = [&](const PieceKernel &pieces) {
+    return ceilDivide(shape.n, pieces.columns) * pieces.columns;
+  };
+  const bool isFewer = isOfShortRows(shape) && filled(few) < filled(many);
+  return shape.n <= few.columns || isFewer ? few : many;
+}
 
 } // namespace mpc::rt
 

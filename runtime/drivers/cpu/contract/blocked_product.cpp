@@ -4,20 +4,13 @@
 
 #include <algorithm>
 #include <emmintrin.h>
+#include <optional>
 
 namespace mpc::rt {
-namespace {
-
-void storeAroundCaches(const uint8_t *from, uint8_t *to, int64_t bytes) {
-  for (int64_t i = 0; i < bytes; i += 16)
-    _mm_stream_si128(reinterpret_cast<__m128i *>(to + i),
-                     _mm_load_si128(reinterpret_cast<const __m128i *>(from + i)));
-}
-
-} // namespace
-
 void BlockedProduct::run(const Contraction &shape, const void *lhs, const void *rhs,
                          const void *packedRhs, const float *bias, const Result &result) {
+  if (packedRhs && isOfShortRows(shape))
+    return multiplyShortRows(shape, lhs, packedRhs, bias, result);
   if (streamsWeights(shape, packedRhs != nullptr))
     return streamWeights(shape, lhs, rhs, packedRhs, bias, result);
   const PanelOperand left = lhsOf(shape, lhs), right = rhsOf(shape, rhs);
@@ -37,6 +30,7 @@ void BlockedProduct::run(const Contraction &shape, const void *lhs, const void *
   };
 
   std::atomic<uint32_t> most{0};
+  const int64_t sumElements = sumElementsOf(grid);
   int64_t packedRow = -1;
   Panels leftPanels,
       rightPanels{static_cast<const uint8_t *>(packedRhs), 0, ceilDivide(shape.n, kernel.columns)};
@@ -55,6 +49,15 @@ void BlockedProduct::run(const Contraction &shape, const void *lhs, const void *
         alignas(64) uint8_t state[microKernelStateBytes];
         kernel.enter(state);
         uint32_t own = 0;
+        // Rows that go around the caches do so while the next block is multiplied: memory takes
+        // them more slowly than they are finished (docs/decisions/0119).
+        std::optional<RowFinisher> finisher;
+        const auto finishAll = [&] {
+          if (finisher)
+            own = std::max(own, finisher->finishAll());
+          finisher.reset();
+        };
+        int64_t turn = 0;
         for (int64_t slot = begin; slot < end; ++slot)
           for (int64_t i = blocks * slot / threads; i < blocks * (slot + 1) / threads; ++i) {
             Block block{left, right, leftPanels, rightPanels, rhsPacking, i / (rows * columns)};
@@ -79,9 +82,15 @@ void BlockedProduct::run(const Contraction &shape, const void *lhs, const void *
               block.rhsPanels = {workspace.rhs.data(), block.column / kernel.columns,
                                  ceilDivide(block.columns, kernel.columns)};
             }
-            multiplyBlock(block, workspace);
-            own = std::max(own, finishBlock(shape, block, workspace, bias, result));
+            float *sums = workspace.sums.floats() + turn * sumElements;
+            turn = (turn + 1) % plan.sumBlocks;
+            multiplyBlock(block, workspace, sums, finisher ? &*finisher : nullptr);
+            finishAll();
+            finisher.emplace(*this, shape, block, sums, bias, result);
+            if (!finisher->streams())
+              finishAll();
           }
+        finishAll();
         kernel.leave(state);
         _mm_sfence(); // before other threads read what was stored around the caches
         raise(most, own);
@@ -106,19 +115,6 @@ void BlockedProduct::runRows(const Contraction &shape, const void *lhs, const vo
     multiplyRows(shape, block, bias, {out});
   }
   kernel.leave(state);
-}
-
-uint32_t BlockedProduct::completeRow(const Contraction &shape, const Result &result, int64_t row,
-                                     int64_t column, uint8_t *values, size_t count) const {
-  // The result is one matrix. Blocks begin at a whole byte of bits, since panels are multiples of 8
-  // columns.
-  const int64_t byte = row * shape.maskRowBytes() + column / 8;
-  if (result.bits.where)
-    (shape.out == MPC_RT_FLOAT32 ? vectors.keepWhere32
-                                 : vectors.keepWhere16)(result.bits.where + byte, values, count);
-  if (result.bits.mask)
-    vectors.maskPositive[shape.out](values, result.bits.mask + byte, count);
-  return result.largest ? largestOf(shape.out, values, count) : 0;
 }
 
 uint32_t BlockedProduct::multiplyRows(const Contraction &shape, const Block &block,
@@ -176,33 +172,50 @@ uint32_t BlockedProduct::multiplyRows(const Contraction &shape, const Block &blo
   return most;
 }
 
-uint32_t BlockedProduct::finishBlock(const Contraction &shape, const Block &block,
-                                     const Workspace &own, const float *bias,
-                                     const Result &result) const {
-  const EpilogueRow finish = vectors.epilogue[shape.out][epilogueFlags(shape)];
-  const int64_t stride = ceilDivide(block.columns, kernel.columns) * kernel.columns + sumPadding;
-  const auto *sums = reinterpret_cast<const float *>(own.sums.data());
-  const auto count = static_cast<size_t>(block.columns);
-  const int64_t rowBytes = block.columns * elementBytes(shape.out);
+BlockedProduct::RowFinisher::RowFinisher(const BlockedProduct &product, const Contraction &shape,
+                                         const Block &block, float *sums, const float *bias,
+                                         const Result &result)
+    : product(product), shape(shape), result(result), batch(block.batch), firstRow(block.row),
+      rows(block.rows), column(block.column), columns(block.columns), sums(sums),
+      bias(bias ? bias + block.column : nullptr),
+      stride(ceilDivide(block.columns, product.kernel.columns) * product.kernel.columns +
+             sumPadding),
+      rowBytes(block.columns * elementBytes(shape.out)) {
   const bool fits = rowBytes <= static_cast<int64_t>(maximalRowBytes);
-  const bool isConsumed = result.kernel && result.isConsumed && fits && !shape.accumulate;
-  const bool streams =
-      !isConsumed && fits && streamsResult(shape, result.out) && rowBytes % cacheLine == 0;
-  alignas(cacheLine) uint8_t staged[maximalRowBytes];
-  uint32_t most = 0;
-  for (int64_t row = 0; row < block.rows; ++row) {
-    const int64_t first = (block.batch * shape.m + block.row + row) * shape.n + block.column;
-    auto *target = isConsumed ? nullptr : const_cast<uint8_t *>(at(result.out, first, shape.out));
-    uint8_t *finished = streams || isConsumed ? staged : target;
-    finish(sums + row * stride, bias ? bias + block.column : nullptr, finished, count);
-    most =
-        std::max(most, completeRow(shape, result, block.row + row, block.column, finished, count));
-    if (result.kernel)
-      result.kernel->run(finished, shape.out, first, first + block.columns);
-    if (streams)
-      storeAroundCaches(staged, target, rowBytes);
-  }
+  isConsumed = result.kernel && result.isConsumed && fits && !shape.accumulate;
+  isStreamed = !isConsumed && fits && streamsResult(shape, result.out) && rowBytes % cacheLine == 0;
+  isFinished = (isConsumed || isStreamed) && shape.out == MPC_RT_FLOAT32 && !epilogueFlags(shape);
+}
+
+void BlockedProduct::RowFinisher::keepPace(int64_t tiles) {
+  for (due += rows; due >= tiles && row < rows; due -= tiles)
+    finishRow();
+}
+
+uint32_t BlockedProduct::RowFinisher::finishAll() {
+  while (row < rows)
+    finishRow();
   return most;
+}
+
+void BlockedProduct::RowFinisher::finishRow() {
+  const EpilogueRow finish = product.vectors.epilogue[shape.out][epilogueFlags(shape)];
+  const int64_t first = (batch * shape.m + firstRow + row) * shape.n + column;
+  const auto count = static_cast<size_t>(columns);
+  auto *target = isConsumed ? nullptr : const_cast<uint8_t *>(at(result.out, first, shape.out));
+  float *const own = sums + row * stride;
+  uint8_t *finished = isFinished                 ? reinterpret_cast<uint8_t *>(own)
+                      : isStreamed || isConsumed ? staged
+                                                 : target;
+  if (!isFinished)
+    finish(own, bias, finished, count);
+  most =
+      std::max(most, product.completeRow(shape, result, firstRow + row, column, finished, count));
+  if (result.kernel)
+    result.kernel->run(finished, shape.out, first, first + columns);
+  if (isStreamed)
+    product.vectors.storeAroundCaches(finished, target, static_cast<size_t>(rowBytes));
+  ++row;
 }
 
 } // namespace mpc::rt

@@ -34,6 +34,8 @@ public:
   void runRows(const Contraction &shape, const void *lhs, const void *packedRhs, const float *bias,
                void *out, int64_t begin, int64_t end) const;
   uint64_t bytes() const noexcept;
+  // Whether run() goes by blocked_product_stream.cpp.
+  bool streamsWeights(const Contraction &shape, bool rhsIsPacked) const;
 
 private:
   // Thread's own.
@@ -43,6 +45,7 @@ private:
   };
   struct Plan;
   struct Block;
+  class RowFinisher;
   class RhsGroups;
 
   // `sums` of all columns may be null.
@@ -70,7 +73,6 @@ private:
   // Streamed weights (blocked_product_stream.cpp).
   struct StreamedRows;
   struct StreamedBlock;
-  bool streamsWeights(const Contraction &shape, bool rhsIsPacked) const;
   int64_t streamedStrip(const Contraction &shape) const;
   void reserveStreamed(const Contraction &shape, bool rhsIsPacked);
   void streamWeights(const Contraction &shape, const void *lhs, const void *rhs,
@@ -82,9 +84,16 @@ private:
   void finishStreamedBlock(const Contraction &shape, const StreamedBlock &block, const float *sums,
                            const float *bias, const Result &result,
                            std::atomic<uint32_t> &most) const;
-  void multiplyBlock(const Block &block, Workspace &own) const;
-  uint32_t finishBlock(const Contraction &shape, const Block &block, const Workspace &own,
-                       const float *bias, const Result &result) const;
+  // Short rows (blocked_product_short_rows.cpp).
+  void multiplyShortRows(const Contraction &shape, const void *lhs, const void *packedRhs,
+                         const float *bias, const Result &result);
+  uint32_t multiplyShortRows(const Contraction &shape, const void *lhs, const Panels &weights,
+                             const float *bias, const Result &result, int64_t first,
+                             int64_t count) const;
+  // Into `sums`; rows of the block before are finished meanwhile, where it is not null.
+  void multiplyBlock(const Block &block, Workspace &own, float *sums, RowFinisher *before) const;
+  // The room that a block's sums take.
+  static int64_t sumElementsOf(const Grid &grid);
 
   Buffer lhsPanels, rhsPanels;
   std::vector<Workspace> workspaces;

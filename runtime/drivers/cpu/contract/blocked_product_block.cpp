@@ -21,17 +21,29 @@ public:
         firstPanel(block.column / kernel.columns),
         panels(ceilDivide(block.columns, kernel.columns)),
         groupsOfChunk(ceilDivide(panels, groupPanels)),
-        rowPanels(ceilDivide(block.rows, kernel.rows)), next(groupAt(0)) {}
+        rowPanels(ceilDivide(block.rows, kernel.rows)),
+        packingTiles(rowPanels - (block.rows % kernel.rows ? 1 : 0)),
+        sourceBytes(elementBytes(block.rhs.dtype)),
+        laneGroups(block.rhs.depthContiguous ? kernel.columns / PackedSteps::vectorLanes : 1),
+        multiplyAndPack(packs && !block.rhsSums && groupPanels == 1 &&
+                                packingTiles >= std::max(laneGroups, fewestPackingTiles)
+                            ? find(kernel, block.rhs)
+                            : nullptr),
+        next(groupAt(0)) {}
 
   // Begins the next group; returns its panels, one after the other.
   const uint8_t *begin() {
     group = next;
-    if (packs && (!packsParts || group.index == 0))
+    const bool isPacked = group.index > 0 && (packsParts || isPackedInTiles);
+    if (packs && !isPacked)
       pack(group, wholeOf(group));
     next = groupAt(group.index + 1);
     done = 0;
     const int64_t tiles = tilesOf(group);
-    if (packsParts)
+    isPackedInTiles = packsInTiles(next);
+    if (isPackedInTiles)
+      beginTurns();
+    else if (packsParts)
       part = stepsOfPart(next, tiles);
     else if (packs)
       part = ceilDivide(sourceOf(next, wholeOf(next)).rows, tiles);
@@ -40,10 +52,25 @@ public:
     return group.data;
   }
   int64_t tiles() const { return tilesOf(group); }
-  // Before each of its tiles is multiplied: what is to be fetched meanwhile.
-  MemoryRows beforeTile(bool isLast) {
+  // Multiplies one of them, which fetches and packs what follows.
+  void multiply(MicroTile &tile, bool isLast) {
+    tile.packed = {};
+    tile.nextRhs = beforeTile(tile, isLast);
+    (tile.packed.steps > 0 ? multiplyAndPack : kernel.multiply)(tile);
+  }
+
+private:
+  MemoryRows beforeTile(MicroTile &tile, bool isLast) {
     if (next.steps == 0)
       return {};
+    if (isPackedInTiles) {
+      tile.packed = {turnRows.first, block.rhs.stride, turn.steps,
+                     const_cast<uint8_t *>(next.data) + turn.step * kernel.rhsStepBytes +
+                         turn.lane * stepBytesOfLane};
+      turn = partAfter(turn);
+      turnRows = sourceOf(nextRows, turn);
+      return isLast ? firstSourceAfterNext() : turnRows;
+    }
     if (packsParts)
       return packPart(isLast);
     const int64_t first = done;
@@ -56,7 +83,6 @@ public:
     return rows;
   }
 
-private:
   // Counted on through all chunks. No steps: there is none.
   struct Group {
     int64_t index, panel, panels, step, steps;
@@ -107,8 +133,60 @@ private:
     // The tiles of a smaller group are fewer than the parts.
     for (Part left = partAt(next, done, part); left.steps > 0; left = partAt(next, ++done, part))
       pack(next, left);
+    return firstSourceAfterNext();
+  }
+  MemoryRows firstSourceAfterNext() const {
     const Group afterNext = groupAt(next.index + 1);
-    return sourceOf(afterNext, partAt(afterNext, 0, stepsOfPart(afterNext, tilesOf(next))));
+    return packsInTiles(afterNext)
+               ? sourceOf(block.rhs.rowsOf(afterNext.panel, 1, afterNext.step, afterNext.steps),
+                          partFrom(afterNext, 0, 0, stepsOfTile(afterNext)))
+               : sourceOf(afterNext, partAt(afterNext, 0, stepsOfPart(afterNext, tilesOf(next))));
+  }
+
+  // ---- Parts that tiles pack while they multiply, as many as there are tiles of whole rows.
+
+  static MultiplyTiles find(const MicroKernel &kernel, const PanelOperand &rhs) {
+    return kernel.multiplyAndPack ? kernel.multiplyAndPack[rhs.dtype][rhs.depthContiguous ? 1 : 0]
+                                  : nullptr;
+  }
+  // Lanes and steps are all there.
+  bool packsInTiles(const Group &of) const {
+    return multiplyAndPack && of.steps > 0 && (of.panel + 1) * kernel.columns <= block.rhs.lanes &&
+           (laneGroups == 1 || of.steps % PackedSteps::stepsAtOnce == 0);
+  }
+  // Where k is contiguous, whole lines of memory.
+  int64_t stepsOfTile(const Group &of) const {
+    const int64_t unit = laneGroups == 1 ? 1 : cacheLine / stepBytesOfLane;
+    return ceilDivide(ceilDivide(of.steps, packingTiles / laneGroups), unit) * unit;
+  }
+  void beginTurns() {
+    part = stepsOfTile(next);
+    turn = partFrom(next, /*lane=*/0, /*step=*/0, part);
+    nextRows = block.rhs.rowsOf(next.panel, 1, next.step, next.steps);
+    turnRows = sourceOf(nextRows, turn);
+  }
+  // Steps of a group's only panel: of all lanes, or of some where k is contiguous.
+  struct LanePart {
+    int64_t lane, step, steps; // no steps: all are packed
+  };
+  LanePart partFrom(const Group &of, int64_t lane, int64_t step, int64_t steps) const {
+    const bool isOver = lane >= laneGroups * PackedSteps::vectorLanes;
+    return {lane, step, isOver ? 0 : std::min(steps, of.steps - step)};
+  }
+  LanePart partAfter(const LanePart &of) const {
+    const int64_t step = of.step + of.steps;
+    const bool isNextGroup = step >= next.steps;
+    return partFrom(next, of.lane + (isNextGroup ? PackedSteps::vectorLanes : 0),
+                    isNextGroup ? 0 : step, part);
+  }
+  // Where a part lies; `rows` are those of its group.
+  MemoryRows sourceOf(MemoryRows rows, const LanePart &taken) const {
+    if (taken.steps == 0)
+      return {};
+    if (laneGroups == 1)
+      return {rows.first + taken.step * rows.stride, rows.bytes, rows.stride, taken.steps};
+    return {rows.first + taken.lane * rows.stride + taken.step * sourceBytes,
+            taken.steps * sourceBytes, rows.stride, PackedSteps::vectorLanes};
   }
   MemoryRows sourceOf(const Group &of, const Part &taken) const {
     if (taken.steps == 0)
@@ -135,18 +213,27 @@ private:
   const int64_t leastSteps;
   const bool packsParts;
   const int64_t groupPanels, firstPanel, panels, groupsOfChunk, rowPanels;
+  // Fewer tiles would pack many steps each.
+  static constexpr int64_t fewestPackingTiles = 4, stepBytesOfLane = 4;
+  const int64_t packingTiles, sourceBytes, laneGroups;
+  const MultiplyTiles multiplyAndPack; // null: tiles do not pack
   Group group = {}, next;
   // Each tile packs a part of the next group, of so many steps, or fetches one, in rows or bytes;
   // what is done is counted in parts, or in those.
   int64_t part = 0, done = 0;
+  bool isPackedInTiles = false;            // the next group
+  LanePart turn = {};                      // that the next tile packs of it
+  MemoryRows nextRows = {}, turnRows = {}; // where all of it and that part lie
 };
 
-void BlockedProduct::multiplyBlock(const Block &block, Workspace &own) const {
+void BlockedProduct::multiplyBlock(const Block &block, Workspace &own, float *sums,
+                                   RowFinisher *before) const {
   const int64_t rowPanels = ceilDivide(block.rows, kernel.rows);
   const int64_t columnPanels = ceilDivide(block.columns, kernel.columns);
   const int64_t firstRow = block.row / kernel.rows, allSteps = stepsOf(block.lhs.depth);
   const int64_t chunks = ceilDivide(allSteps, kernel.steps);
   RhsGroups groups(*this, block, own.rhs.data());
+  const int64_t missingRows = rowPanels * kernel.rows - block.rows;
   MicroTile tile = {};
   tile.sumStride = columnPanels * kernel.columns + sumPadding;
   for (int64_t chunk = 0; chunk < chunks; ++chunk) {
@@ -165,7 +252,6 @@ void BlockedProduct::multiplyBlock(const Block &block, Workspace &own) const {
       if (chunk + 1 < chunks)
         tile.nextLhs = {chunkOf(block.lhs, block.lhsPanels, chunk + 1, firstRow), share, 0, 1};
     }
-    float *sums = own.sums.floats();
     for (int64_t column = 0; column < columnPanels;) {
       tile.rhs = groups.begin();
       for (int64_t tiles = groups.tiles(); tiles > 0; ++column) {
@@ -180,8 +266,10 @@ void BlockedProduct::multiplyBlock(const Block &block, Workspace &own) const {
           tile.nextSums = isLastRow ? nextColumn : below;
           if (tile.first && !(isLastRow && isLastColumn))
             tile.nextSums = nullptr;
-          tile.nextRhs = groups.beforeTile(--tiles == 0);
-          kernel.multiply(tile);
+          tile.missingRows = isLastRow ? missingRows : 0;
+          groups.multiply(tile, --tiles == 0);
+          if (before)
+            before->keepPace(chunks * columnPanels * rowPanels);
           tile.lhs += lhsBytes;
           tile.sums = below;
           tile.nextLhs.first += tile.nextLhs.bytes;

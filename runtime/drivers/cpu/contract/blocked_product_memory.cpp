@@ -22,6 +22,8 @@ BlockedProduct::Plan BlockedProduct::prepare(const Contraction &shape, bool rhsI
   plan.lhsAsItLies = readsLhsAsItLies(shape, rhsIsPacked || rhsFirst, result);
   plan.lhsFirst = !plan.lhsAsItLies && shape.batch == 1 && grid.columns.count > 1;
 
+  plan.sumBlocks = !result.kernel && streamsResult(shape, result.out) ? 2 : 1;
+
   // The first strip is the largest one.
   auto stripOf = [&](const Blocking &blocks, const PanelOperand &side, bool first, Buffer &buffer) {
     if (!first)
@@ -38,8 +40,7 @@ BlockedProduct::Plan BlockedProduct::prepare(const Contraction &shape, bool rhsI
   for (Workspace &own : workspaces) {
     if (plan.lhsAsItLies)
       break;
-    reserve(own.sums, grid.rows.size * (grid.columns.size + sumPadding) *
-                          static_cast<int64_t>(sizeof(float)));
+    reserve(own.sums, plan.sumBlocks * sumElementsOf(grid) * static_cast<int64_t>(sizeof(float)));
     if (!plan.lhsFirst)
       reserve(own.lhs, grid.rows.size / kernel.rows * kernel.steps * kernel.lhsStepBytes);
     if (plan.rhsPacking == RhsPacking::byBlock)
@@ -51,7 +52,13 @@ BlockedProduct::Plan BlockedProduct::prepare(const Contraction &shape, bool rhsI
   return plan;
 }
 
+int64_t BlockedProduct::sumElementsOf(const Grid &grid) {
+  return grid.rows.size * (grid.columns.size + sumPadding);
+}
+
 void BlockedProduct::reserveFor(const Contraction &shape, bool rhsIsPacked, const Result &result) {
+  if (rhsIsPacked && isOfShortRows(shape))
+    return; // they need none
   if (streamsWeights(shape, rhsIsPacked))
     reserveStreamed(shape, rhsIsPacked);
   else

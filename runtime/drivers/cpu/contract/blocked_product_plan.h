@@ -13,7 +13,6 @@
 
 namespace mpc::rt {
 
-constexpr int64_t cacheLine = 64;
 // Larger operands are packed in strips instead of as a whole before the blocks are multiplied.
 constexpr int64_t stripBytes = 32 << 20;
 // Behind each row of sums, so that rows do not fall on the same few sets of the caches.
@@ -70,6 +69,7 @@ struct BlockedProduct::Plan {
   bool lhsAsItLies = false;
   bool lhsFirst = false;                 // lhs is packed before blocks are multiplied
   int64_t rowStrip = 0, columnStrip = 0; // blocks whose operands are packed at a time
+  int64_t sumBlocks = 1; // of a thread: two, where one is finished while the next is multiplied
 };
 
 struct BlockedProduct::Block {
@@ -79,6 +79,49 @@ struct BlockedProduct::Block {
   int64_t batch, row = 0, rows = 0, column = 0, columns = 0;
   float *rhsSums = nullptr; // of what the block packs
 };
+
+// Takes the rows of a block from sums to the result, all at once or some at a time.
+class BlockedProduct::RowFinisher {
+public:
+  RowFinisher(const BlockedProduct &product, const Contraction &shape, const Block &block,
+              float *sums, const float *bias, const Result &result);
+  // Rows go around the caches, and no kernel reads other memory for them.
+  bool streams() const { return isStreamed && !result.kernel; }
+  // Finishes as many rows with each of `tiles` calls.
+  void keepPace(int64_t tiles);
+  // The largest magnitude of the block, where the result asks for it.
+  uint32_t finishAll();
+
+private:
+  void finishRow();
+
+  const BlockedProduct &product;
+  const Contraction &shape;
+  const Result &result;
+  const int64_t batch, firstRow, rows, column, columns;
+  float *const sums;
+  const float *const bias;
+  const int64_t stride, rowBytes;
+  // Sums that are the result already are not copied before somebody takes them.
+  bool isConsumed, isStreamed, isFinished;
+  int64_t row = 0, due = 0;
+  uint32_t most = 0;
+  alignas(cacheLine) uint8_t staged[maximalRowBytes];
+};
+
+inline uint32_t BlockedProduct::completeRow(const Contraction &shape, const Result &result,
+                                            int64_t row, int64_t column, uint8_t *values,
+                                            size_t count) const {
+  // The result is one matrix. Blocks begin at a whole byte of bits, since panels are multiples of 8
+  // columns.
+  const int64_t byte = row * shape.maskRowBytes() + column / 8;
+  if (result.bits.where)
+    (shape.out == MPC_RT_FLOAT32 ? vectors.keepWhere32
+                                 : vectors.keepWhere16)(result.bits.where + byte, values, count);
+  if (result.bits.mask)
+    vectors.maskPositive[shape.out](values, result.bits.mask + byte, count);
+  return result.largest ? largestOf(shape.out, values, count) : 0;
+}
 
 } // namespace mpc::rt
 

@@ -15,7 +15,9 @@ constexpr int64_t mostStreamedRows = 64, mostStreamedColumns = 64;
 constexpr int64_t mostColumnsOfOnePanel = 16;
 // The rows multiply this many bytes of a panel at a time while the next ones are fetched
 // (docs/decisions/0063).
-constexpr int64_t bytesAtOnce = 128 << 10, mostChunksAtOnce = 2;
+constexpr int64_t bytesAtOnce = 128 << 10, mostChunksAtOnce = 4;
+// Panels of so many steps have half of the bytes that others have.
+constexpr int64_t shortSteps = 128;
 
 } // namespace
 
@@ -149,7 +151,8 @@ void BlockedProduct::multiplyStreamedBlock(const Contraction &shape, const Strea
   for (int64_t i = 0; i < block.count; ++i)
     lanes[i] = block.rows.lane(block.row + i);
   const int64_t chunksAtOnce =
-      std::clamp<int64_t>(bytesAtOnce / (kernel.steps * right.stepBytes), 1, mostChunksAtOnce);
+      std::clamp<int64_t>(bytesAtOnce / (kernel.steps * right.stepBytes), 1,
+                          kernel.steps == shortSteps ? mostChunksAtOnce : 2);
   Piece piece[mostChunksAtOnce];
   PieceTile tile = {};
   tile.lhsStepBytes = block.rows.stepBytes;

@@ -16,6 +16,10 @@ ContractionKernels::ContractionKernels(ContractionMemory &memory, int isa, Kerne
   kernels.push_back(makeIntegerTiles(memory.integers));
   kernels.push_back(makeIntegerCopy(*this, memory.integers, abilities.nativeBFloat16));
   kernels.push_back(makeStreamedWeights());
+  const MicroKernel *streamed = abilities.ownKernels ? streamedMicroKernel(isa) : nullptr;
+  if (streamed)
+    kernels.push_back(makeBlockedKernel(memory.team, isa, *streamed, /*preferred=*/nullptr,
+                                        /*onlyStreams=*/true));
   ContractionKernel *preferred = nullptr;
   const auto addBlocked = [&](const MicroKernel *kernel) {
     if (!kernel || !abilities.ownKernels)

@@ -63,10 +63,12 @@ std::unique_ptr<ContractionKernel> makeIntegerTiles(IntegerWeights &integers);
 std::unique_ptr<ContractionKernel> makeIntegerCopy(ContractionKernels &kernels,
                                                    IntegerWeights &integers, bool nativeBFloat16);
 std::unique_ptr<ContractionKernel> makeStreamedWeights();
-// Multiplies everything that `preferred`, which may be null, does not multiply.
+// Multiplies everything that `preferred`, which may be null, does not multiply. `onlyStreams`: few
+// rows by weights that stay.
 std::unique_ptr<ContractionKernel> makeBlockedKernel(ThreadTeam &team, int isa,
                                                      const MicroKernel &kernel,
-                                                     ContractionKernel *preferred);
+                                                     ContractionKernel *preferred,
+                                                     bool onlyStreams = false);
 std::unique_ptr<ContractionKernel> makeOwnInt8(const Int8Kernel &kernel);
 std::unique_ptr<ContractionKernel> makeLibraryKernel(ThreadTeam &team,
                                                      const ContractionAbilities &abilities);

@@ -10,6 +10,7 @@
 #include "runtime/drivers/contraction.h"
 #include "runtime/drivers/cpu/contract/integer_weights.h"
 #include "runtime/drivers/cpu/contract/packed_weights.h"
+#include "runtime/drivers/cpu/contract/shared_weights.h"
 #include "runtime/drivers/cpu/kernels/row_passes.h"
 #include "runtime/threads/thread_team.h"
 
@@ -53,6 +54,7 @@ public:
   ThreadTeam &team;
   const VectorKernels &vectors;
   WeightState state;
+  SharedWeights *shared = nullptr; // by the parts of a batch; null: there are none
   IntegerWeights integers;
   Buffer lhsBlock, rhsWhole, sumBlock, libraryScratch;
 

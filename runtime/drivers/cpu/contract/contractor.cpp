@@ -11,7 +11,7 @@ namespace mpc::rt {
 Contractor::Contractor(ThreadTeam &team, int isa, KernelChoices &choices, KernelLog &log,
                        const ContractionAbilities &abilities)
     : log(log), memory(team, isa, abilities.ownKernels), kernels(memory, isa, choices, abilities),
-      rowProducts(memory, kernels, log) {}
+      rowProducts(memory, kernels, log), partProducts(memory) {}
 
 bool Contractor::takes(const Contraction &c, const mpc_rt_contract_call_t &call) {
   if (c.gelu || c.geluGradient || c.roundsSums)
@@ -82,6 +82,22 @@ mpc_rt_status_t Contractor::reserveFor(const mpc_rt_contract_t &descriptor,
   choice.kernel->reserve(own, memory);
   note(own, choice);
   return MPC_RT_OK;
+}
+
+PartProduct *Contractor::partProduct(const mpc_rt_contract_t &descriptor, const Contraction &shape,
+                                     const mpc_rt_contract_call_t &call, bool packs) {
+  if (shape.outElements() == 0 || call.scale || !takes(shape, call))
+    return nullptr;
+  const Parts parts = partsOf(shape, call);
+  const ContractionCall own = callOf(descriptor, shape, call, parts);
+  if (kernels.measures(own))
+    return nullptr;
+  const ContractionKernels::Choice choice = kernels.choose(own);
+  const BlockedProduct *blocked = choice.kernel->product();
+  PartProduct *product = blocked ? partProducts.prepare(own, *blocked, packs) : nullptr;
+  if (product)
+    note(own, choice);
+  return product;
 }
 
 std::string Contractor::describe(const mpc_rt_contract_t &descriptor,

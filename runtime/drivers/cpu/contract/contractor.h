@@ -6,6 +6,7 @@
 #define MPC_RUNTIME_DRIVERS_CPU_CONTRACT_CONTRACTOR_H
 
 #include "runtime/drivers/cpu/contract/contraction_kernels.h"
+#include "runtime/drivers/cpu/contract/part_products.h"
 #include "runtime/drivers/cpu/contract/row_products.h"
 #include "runtime/drivers/cpu/onednn/onednn.h"
 #include "runtime/drivers/result_kernel.h"
@@ -24,6 +25,8 @@ public:
   // `constant`: packed copies of variables may be kept until forgetWeights().
   void setWeightsConstant(bool constant) { memory.state.constant = constant; }
   void forgetWeights() noexcept { memory.state.version++; }
+  // Weights are packed once for all parts of a batch that have these.
+  void shareWeights(SharedWeights *shared) noexcept { memory.shared = shared; }
 
   // Which parts of a call kernels do beside each other. The others are composed.
   static bool takes(const Contraction &shape, const mpc_rt_contract_call_t &call);
@@ -37,6 +40,9 @@ public:
   // Implements Driver::contractMaster.
   mpc_rt_status_t contractMaster(const mpc_rt_contract_t &descriptor,
                                  const mpc_rt_contract_call_t &call, bool &done);
+  // Implements PartKernels::prepareSum(); without `packs` it takes the memory for that alone.
+  PartProduct *partProduct(const mpc_rt_contract_t &descriptor, const Contraction &shape,
+                           const mpc_rt_contract_call_t &call, bool packs);
   // Whether the loop's products, none of which has more than `mostProducts` multiplications, are
   // computed rows at a time by threads of their own, with the kernels that contract() takes. Then
   // what they share (packed weights) is there when it returns.
@@ -49,7 +55,9 @@ public:
                     int64_t end) const {
     rowProducts.run(product, lhs, out, begin, end);
   }
-  uint64_t bytes() const noexcept { return memory.bytes() + kernels.bytes() + rowProducts.bytes(); }
+  uint64_t bytes() const noexcept {
+    return memory.bytes() + kernels.bytes() + rowProducts.bytes() + partProducts.bytes();
+  }
 
   // The kernel that contract() takes, and why: "avx512_float32: a small product; ...".
   std::string describe(const mpc_rt_contract_t &descriptor, const mpc_rt_contract_call_t &call);
@@ -75,6 +83,7 @@ private:
   ContractionMemory memory;
   ContractionKernels kernels;
   RowProducts rowProducts;
+  PartProducts partProducts;
 };
 
 } // namespace mpc::rt

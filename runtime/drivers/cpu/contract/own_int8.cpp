@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Products of int8 into int32 by the kernels of int8_kernel.h, on weights that are kept as these
-// read them.
+// read them, or on small matrices, which a thread packs before it multiplies them.
 #include "runtime/drivers/cpu/contract/contraction_kernels.h"
 #include "runtime/drivers/cpu/contract/finish_result.h"
 #include "runtime/drivers/cpu/onednn/onednn.h"
+
+#include <algorithm>
 
 namespace mpc::rt {
 namespace {
@@ -16,38 +18,76 @@ public:
   const char *name() const override { return kernel.name; }
   bool computes(const ContractionCall &call) override {
     const Contraction &c = call.shape;
-    return c.lhs == MPC_RT_INT8 && call.isKept && c.batch == 1 && c.k > 0 && !c.transposeLhs &&
-           !c.accumulate;
+    return c.lhs == MPC_RT_INT8 && c.k > 0 && !c.transposeLhs && !c.accumulate &&
+           (isOfKept(call) || packsMatrices(c));
   }
   Verdict takes(const ContractionCall &call) override {
     constexpr int64_t manyRows = 1024;
     const Contraction &c = call.shape;
+    if (!isOfKept(call))
+      return taken("small matrices of int8, packed by one team of threads", "Zen 5");
     if (c.m < manyRows)
-      return taken("less than 1024 rows of kept int8", "Zen 4 and Emerald Rapids");
+      return taken("less than 1024 rows of kept int8", "Zen 3, Zen 4 and Emerald Rapids");
     if (c.n >= kernel.fewestColumns)
-      return taken("many rows and columns of kept int8", "Zen 4 and Emerald Rapids");
+      return taken("many rows and columns of kept int8", "Zen 3, Zen 4 and Emerald Rapids");
     return onednn::multipliesTerms(onednn::Element::int8, c.k)
                ? refused("many rows of few columns", "Emerald Rapids")
                : taken("oneDNN's tiles do not multiply so many terms");
   }
   void reserve(const ContractionCall &call, ContractionMemory &memory) override {
     memory.resultMemory(call.shape, call.out);
-    memory.integers.findTiles(kernel, call.descriptor, call.shape, /*rhs=*/nullptr);
-    rt::reserve(memory.sumBlock, kernel.scratchBytes(call.shape));
+    if (isOfKept(call))
+      memory.integers.findTiles(kernel, call.descriptor, call.shape, /*rhs=*/nullptr);
+    rt::reserve(memory.sumBlock, scratchBytes(call, memory));
   }
   void run(const ContractionCall &call, ContractionMemory &memory) override {
     const Contraction &c = call.shape;
     void *out = memory.resultMemory(c, call.out);
-    const int8_t *packed = memory.integers.findTiles(kernel, call.descriptor, c,
-                                                     static_cast<const int8_t *>(call.rhs));
-    rt::reserve(memory.sumBlock, kernel.scratchBytes(c));
-    kernel.multiply(memory.team, c, static_cast<const int8_t *>(call.lhs), packed,
-                    memory.sumBlock.data(), static_cast<int32_t *>(out));
+    const auto *lhs = static_cast<const int8_t *>(call.lhs),
+               *rhs = static_cast<const int8_t *>(call.rhs);
+    const int8_t *packed =
+        isOfKept(call) ? memory.integers.findTiles(kernel, call.descriptor, c, rhs) : nullptr;
+    rt::reserve(memory.sumBlock, scratchBytes(call, memory));
+    if (packed)
+      kernel.multiply(memory.team, c, lhs, packed, memory.sumBlock.data(),
+                      static_cast<int32_t *>(out));
+    else
+      multiplyMatrices(c, lhs, rhs, memory, static_cast<int32_t *>(out));
     finishResult(call, memory, out);
   }
   bool isTuned() const override { return true; }
 
 private:
+  static bool isOfKept(const ContractionCall &call) { return call.isKept && call.shape.batch == 1; }
+  // Enough rows meet what is packed, which stays in the caches of the thread.
+  bool packsMatrices(const Contraction &c) const {
+    constexpr int64_t fewestRows = 16, mostNumbers = 1 << 18;
+    return kernel.packsQuickly && c.rhs == MPC_RT_INT8 && !c.packedRhs && !c.unsignedRhs &&
+           c.m >= fewestRows && c.k <= mostNumbers && c.n <= mostNumbers / c.k;
+  }
+  uint64_t packedBytes(const Contraction &c) const { return alignUp(kernel.weightBytes(c)); }
+  uint64_t scratchBytes(const ContractionCall &call, ContractionMemory &memory) const {
+    const uint64_t own = alignUp(kernel.scratchBytes(call.shape));
+    return isOfKept(call) ? own : (packedBytes(call.shape) + own) * memory.team.threads();
+  }
+  // Threads share the matrices; a single one they multiply together.
+  void multiplyMatrices(const Contraction &c, const int8_t *lhs, const int8_t *rhs,
+                        ContractionMemory &memory, int32_t *out) const {
+    const int64_t slots = std::min<int64_t>(memory.team.threads(), c.batch);
+    const uint64_t ownBytes = packedBytes(c) + alignUp(kernel.scratchBytes(c));
+    Contraction matrix = c;
+    matrix.batch = 1;
+    memory.team.forRange(slots, 1, [&](int64_t firstSlot, int64_t lastSlot) {
+      auto *packed = reinterpret_cast<int8_t *>(memory.sumBlock.data()) +
+                     static_cast<uint64_t>(firstSlot) * ownBytes;
+      for (int64_t i = c.batch * firstSlot / slots; i < c.batch * lastSlot / slots; ++i) {
+        kernel.packWeights(memory.team, matrix, rhs + i * c.k * c.n, packed);
+        kernel.multiply(memory.team, matrix, lhs + i * c.m * c.k, packed, packed + packedBytes(c),
+                        out + i * c.m * c.n);
+      }
+    });
+  }
+
   const Int8Kernel &kernel;
 };
 

@@ -5,11 +5,6 @@
 #include <algorithm>
 
 namespace mpc::rt {
-namespace {
-
-constexpr int64_t cacheLine = 64;
-
-} // namespace
 
 void PanelOperand::pack(int64_t panel, int64_t panels, int64_t first, int64_t count,
                         void *to) const {

@@ -9,6 +9,8 @@
 
 namespace mpc::rt {
 
+constexpr int64_t cacheLine = 64; // bytes
+
 // Lanes are rows of lhs or columns of rhs.
 struct PanelOperand {
   const void *data;

@@ -61,7 +61,7 @@ bool RowProducts::prepare(const RowLoop &loop, const mpc_rt_rows_product_t &prod
 
 const void *RowProducts::packForSteps(int32_t variable, const Contraction &c,
                                       BlockedProduct &blocked, const void *rhs, bool packs) {
-  PackedWeights &entry = memory.entryOf(variable, c, &blocked);
+  PackedWeights &entry = memory.entryOf(variable, c, blocked.layoutOf(c));
   if (entry.keptVersion == memory.state.version)
     return entry.buffer.data();
   return memory.packInto(&entry, /*keep=*/true, blocked.packedBytes(c), [&](uint8_t *to) {

@@ -31,6 +31,15 @@ bool hasFewChannels(const Traits &t) {
   return std::min(t.shape.channels, t.shape.filters) < fewestChannels;
 }
 
+// Alone oneDNN takes 0.6 of the time from 32 images of 32 x 32 on, as long as waking its threads
+// (docs/decisions/0135).
+bool isOfFewImages(const Traits &t) {
+  constexpr int64_t fewestFilters = 16;
+  constexpr double fewProducts = 1 << 25;
+  return t.shape.direction == MPC_RT_CONVOLUTION_FORWARD && t.shape.filters >= fewestFilters &&
+         t.shape.operations() <= 2 * fewProducts;
+}
+
 // Products for each row and column that is packed, if taps of the innermost dimension pack their
 // own.
 int64_t usesOfPacked(const Convolution &c) {
@@ -89,9 +98,11 @@ bool isSharingWorthIt(const Traits &t) {
   return isFull(t) && t.sharesRows() && t.shape.kernel[2] * usesOfPacked(t.shape) >= fewestUses;
 }
 
-constexpr const char *emerald = "Emerald Rapids", *zen = "Zen 4";
+constexpr const char *emerald = "Emerald Rapids", *zen = "Zen 4, Emerald Rapids";
 
 constexpr KernelRule<Traits> rules[] = {
+    {zen5, avx512Kernels, float32Operands, isOfFewImages, Taken::own,
+     "few images of few channels, by one team of threads", "Zen 5"},
     {everyCpu, anyKernel, anyOperands, hasFewChannels, Taken::library, "few channels or filters",
      zen},
     {otherCpus, amxKernel, anyOperands, isWidened, Taken::own,
@@ -100,7 +111,7 @@ constexpr KernelRule<Traits> rules[] = {
      "narrow outputs leave oneDNN's tiles empty", emerald},
     {otherCpus, amxKernel, anyOperands, isFilterOfEmptyTiles, Taken::own,
      "a filter's gradient that leaves oneDNN's tiles empty", emerald},
-    {otherCpus, wideKernels, anyOperands, always, Taken::library, "oneDNN is as fast", emerald},
+    {otherCpus, amxKernel, anyOperands, always, Taken::library, "oneDNN is as fast", emerald},
     {everyCpu, anyKernel, anyOperands, isFullToImages, Taken::own, "panels of columns are full",
      zen},
     {everyCpu, anyKernel, anyOperands, isWidenedToImages, Taken::own,

@@ -69,7 +69,9 @@ mpc_rt_status_t Convolver::convolve(const mpc_rt_convolution_t &descriptor, cons
     return MPC_RT_OK;
   }
   const bool keep = weightsConstant && descriptor.rhs_variable >= 0;
-  if (choices.toBeMeasured({KernelChoices::Operation::convolution, descriptor.id, batch, keep}))
+  // Integers are convolved in one way on each CPU.
+  if (!shape.isInteger() &&
+      choices.toBeMeasured({KernelChoices::Operation::convolution, descriptor.id, batch, keep}))
     measure(descriptor, shape, lhs, rhs, bias, batch);
   Plan &plan = findPlan(descriptor, shape, batch);
   run(plan, descriptor, lhs, rhs, bias, out);

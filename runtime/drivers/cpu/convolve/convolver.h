@@ -11,6 +11,7 @@
 #include "runtime/drivers/cpu/convolve/depthwise_convolution.h"
 #include "runtime/drivers/cpu/convolve/filter_gradient.h"
 #include "runtime/drivers/cpu/convolve/image_product.h"
+#include "runtime/drivers/cpu/kernels/int8_kernel.h"
 #include "runtime/drivers/cpu/kernels/kernel_choices.h"
 #include "runtime/drivers/cpu/kernels/micro_kernel.h"
 #include "runtime/drivers/cpu/onednn/onednn_convolution.h"
@@ -27,10 +28,11 @@ class Convolver {
 public:
   // The arguments are Contractor's.
   Convolver(ThreadTeam &team, int isa, KernelChoices &choices, KernelLog &log,
-            bool nativeBFloat16 = onednn::hasNativeBFloat16())
+            bool nativeBFloat16 = convolvesBFloat16())
       : team(team), kernels(vectorKernels(isa)), depthwise(depthwiseKernels(isa)),
-        bfloat16(bfloat16MicroKernel(isa)), float32(float32MicroKernel(isa)), choices(choices),
-        log(log), nativeBFloat16(nativeBFloat16) {}
+        bfloat16(bfloat16MicroKernel(isa)), float32(float32MicroKernel(isa)), int8(int8Kernel(isa)),
+        hasAvx2(isa >= MPC_RT_ISA_X86_64_V3), choices(choices), log(log),
+        nativeBFloat16(nativeBFloat16) {}
 
   // `weightsConstant`: packed copies of variables may be kept until forgetWeights().
   void setWeightsConstant(bool constant) { weightsConstant = constant; }
@@ -64,7 +66,8 @@ private:
     std::unique_ptr<ImageProduct> product;
     std::unique_ptr<FilterGradient> filterGradient;
     std::unique_ptr<onednn::ConvolutionPrimitive> body, tail;
-    const MicroKernel *micro = nullptr; // of `product` and `filterGradient`
+    const MicroKernel *micro = nullptr; // of `product` and `filterGradient`; null: of integers
+    const char *integerKernel = "";     // its name, without `micro`
     Reason reason;                      // why it is done so
 
     const char *kernel() const;
@@ -116,6 +119,8 @@ private:
   const VectorKernels &kernels;
   const DepthwiseKernels &depthwise;
   const MicroKernel *bfloat16, *float32; // or null
+  const Int8Kernel *int8;                // or null
+  const bool hasAvx2;
   KernelChoices &choices;
   KernelLog &log;
   bool nativeBFloat16;

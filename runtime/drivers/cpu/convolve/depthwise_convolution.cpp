@@ -25,9 +25,11 @@ template <typename T> int64_t ssize(const std::vector<T> &values) {
 // ---- Planning -----------------------------------------------------------------------------------
 
 bool DepthwiseConvolution::multiplies(const DepthwiseKernels &kernels, const Convolution &c) {
-  return c.groups == c.channels && c.groups == c.filters && 4 * c.channels >= kernels.lanes &&
-         c.spatial <= 2 && c.lhs <= MPC_RT_FLOAT16 && c.rhs <= MPC_RT_FLOAT16 &&
-         c.out <= MPC_RT_FLOAT16 && (!c.hasBias || c.bias <= MPC_RT_FLOAT16);
+  if (c.groups != c.channels || c.groups != c.filters || c.spatial > 2)
+    return false;
+  return c.isInteger() ||
+         (4 * c.channels >= kernels.lanes && c.lhs <= MPC_RT_FLOAT16 && c.rhs <= MPC_RT_FLOAT16 &&
+          c.out <= MPC_RT_FLOAT16 && (!c.hasBias || c.bias <= MPC_RT_FLOAT16));
 }
 
 bool DepthwiseConvolution::isInStrips(const DepthwiseKernels &kernels, const Convolution &c) {
@@ -140,7 +142,10 @@ const float *DepthwiseConvolution::rowOf(Ring &ring, const void *data, int64_t s
   const int64_t slot = row % ring.kept;
   float *target = ring.memory + slot * extent.pixels * strideOf(extent);
   int64_t &held = ring.held[static_cast<size_t>(slot)];
-  if (held != row)
+  if (held != row && shape.isInteger())
+    kernels.widenIntegers(static_cast<const int8_t *>(data) + start, shape.channels, extent.pixels,
+                          group.channels, shape.border, target, strideOf(extent));
+  else if (held != row)
     kernels.widen[extent.dtype](at(data, start, extent.dtype), shape.channels, extent.pixels,
                                 group.channels, target, strideOf(extent));
   held = row;
@@ -155,9 +160,22 @@ void DepthwiseConvolution::widenFilter(Workspace &own, const void *filter, const
   own.holdsFilter[index] = true;
   for (int64_t v = 0; v < group.vectors; ++v) {
     const int64_t lane = v * kernels.lanes, channel = group.first + lane;
-    kernels.widen[shape.rhs](at(filter, channel, shape.rhs), shape.channels, taps,
-                             std::min(kernels.lanes, group.channels - lane),
-                             own.filter + channel * taps, kernels.lanes);
+    float *packed = own.filter + channel * taps;
+    const int64_t channels = std::min(kernels.lanes, group.channels - lane);
+    if (!shape.isInteger()) {
+      kernels.widen[shape.rhs](at(filter, channel, shape.rhs), shape.channels, taps, channels,
+                               packed, kernels.lanes);
+      continue;
+    }
+    kernels.widenIntegers(static_cast<const int8_t *>(filter) + channel, shape.channels, taps,
+                          channels, /*border=*/0, packed, kernels.lanes);
+    // Images are less by the border, so that what lies outside of them is 0.
+    for (int64_t i = 0; i < channels; ++i) {
+      float sum = 0;
+      for (int64_t tap = 0; tap < taps; ++tap)
+        sum += packed[tap * kernels.lanes + i];
+      own.bias[channel + i] = sum * static_cast<float>(shape.border);
+    }
   }
   if (shape.hasBias)
     kernels.widen[shape.bias](at(bias, group.first, shape.bias), 0, 1, group.channels,
@@ -217,7 +235,10 @@ void DepthwiseConvolution::multiplyBand(Workspace &own, const void *lhs, const v
       kernels.multiply({same.pixels.data(), same.sources.data(), ssize(same.pixels),
                         same.taps.data(), same.distances.data(), ssize(same.taps)},
                        rows, group.vectors);
-    if (!isWritten)
+    if (shape.isInteger())
+      kernels.finishIntegers(own.sums, sumStride, to.pixels, group.channels, own.bias + group.first,
+                             reinterpret_cast<int32_t *>(result), shape.channels);
+    else if (!isWritten)
       kernels.finish[shape.out](own.sums, sumStride, to.pixels, group.channels,
                                 shape.hasBias ? own.bias + group.first : nullptr, shape.relu,
                                 result, shape.channels);

@@ -3,7 +3,8 @@
 // Convolutions of each channel with a filter of its own, and their gradients, on channels-last
 // images, row by row: rows are widened to float32 when the first window meets them, and kept until
 // the last one has. Sums are float32 sums, whose order does not depend on the number of threads;
-// those of a filter's gradient are taken over parts of the batch, and then added up.
+// those of a filter's gradient are taken over parts of the batch, and then added up. Float32 holds
+// sums of int8.
 #ifndef MPC_RUNTIME_DRIVERS_CPU_CONVOLVE_DEPTHWISE_CONVOLUTION_H
 #define MPC_RUNTIME_DRIVERS_CPU_CONVOLVE_DEPTHWISE_CONVOLUTION_H
 
@@ -19,7 +20,7 @@ namespace mpc::rt {
 
 class DepthwiseConvolution {
 public:
-  // Whether each channel has one filter, of one or two dimensions, in float32 or 16 bits.
+  // Whether each channel has one filter, of one or two dimensions, in float32, 16 bits or int8.
   static bool multiplies(const DepthwiseKernels &kernels, const Convolution &shape);
   // Whether it does, and all pixels of a row lie in strips, which share what their windows meet;
   // not of a filter's gradient.

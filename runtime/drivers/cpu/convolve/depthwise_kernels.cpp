@@ -61,6 +61,24 @@ void finish(const float *sums, int64_t stride, int64_t pixels, int64_t channels,
       finishPixel<Type, false>(sums, channels, bias, relu, target);
 }
 
+void widenIntegers(const int8_t *from, int64_t fromStride, int64_t pixels, int64_t channels,
+                   int8_t border, float *to, int64_t stride) {
+  const int64_t padded = (channels + lanes - 1) / lanes * lanes;
+  for (int64_t pixel = 0; pixel < pixels; ++pixel, from += fromStride, to += stride) {
+    for (int64_t i = 0; i < channels; ++i)
+      to[i] = static_cast<float>(from[i] - border);
+    for (int64_t i = channels; i < padded; ++i)
+      to[i] = 0;
+  }
+}
+
+void finishIntegers(const float *__restrict sums, int64_t stride, int64_t pixels, int64_t channels,
+                    const float *__restrict offset, int32_t *__restrict out, int64_t outStride) {
+  for (int64_t pixel = 0; pixel < pixels; ++pixel, sums += stride, out += outStride)
+    for (int64_t i = 0; i < channels; ++i)
+      out[i] = static_cast<int32_t>(sums[i] + offset[i]);
+}
+
 // ---- Products -----------------------------------------------------------------------------------
 
 // The channels of `pixels` pixels from the first one on, `atOnce` vectors at a time.
@@ -213,6 +231,8 @@ constexpr DepthwiseKernels MPC_CONCAT(depthwiseKernelsV, MPC_ISA_LEVEL) = {
     lanes,
     {widen<Float32>, widen<BFloat16>, widen<Float16>},
     {finish<Float32>, finish<BFloat16>, finish<Float16>},
+    widenIntegers,
+    finishIntegers,
     multiply,
     multiplyStrips,
     hasStrips,

@@ -75,6 +75,12 @@ struct DepthwiseKernels {
   // where there is none.
   void (*finish[3])(const float *sums, int64_t stride, int64_t pixels, int64_t channels,
                     const float *bias, bool relu, void *out, int64_t outStride);
+  // widenIntegers takes int8 and subtracts `border`; finishIntegers adds `offset` to sums, which
+  // are whole numbers, and gives int32.
+  void (*widenIntegers)(const int8_t *from, int64_t fromStride, int64_t pixels, int64_t channels,
+                        int8_t border, float *to, int64_t stride);
+  void (*finishIntegers)(const float *sums, int64_t stride, int64_t pixels, int64_t channels,
+                         const float *offset, int32_t *out, int64_t outStride);
   // The kernels take this number of vectors of channels.
   void (*multiply)(const DepthwiseWindows &windows, const DepthwiseRows &rows, int64_t vectors);
   void (*multiplyStrips)(const DepthwiseForm &form, const DepthwiseStrip *strips, int64_t count,

@@ -6,6 +6,7 @@
 #include "runtime/drivers/cpu/convolve/convolver.h"
 #include "runtime/drivers/cpu/convolve/gemm_col2im.h"
 #include "runtime/drivers/cpu/convolve/im2col_filter_gradient.h"
+#include "runtime/drivers/cpu/convolve/integer_convolution.h"
 #include "runtime/drivers/cpu/convolve/windowed_filter_gradient.h"
 #include "runtime/drivers/cpu/convolve/windowed_product.h"
 #include "runtime/drivers/cpu/kernels/work_blocks.h"
@@ -179,7 +180,7 @@ std::unique_ptr<Convolver::Plan> Convolver::makePlan(const Convolution &shape,
 }
 
 bool Convolver::take(Plan &plan, const std::string &kernel) {
-  if (hasFloat64(plan.shape))
+  if (hasFloat64(plan.shape) || plan.shape.isInteger())
     return false;
   if (kernel == depthwiseKernel)
     return takeDepthwise(plan);
@@ -190,6 +191,20 @@ bool Convolver::take(Plan &plan, const std::string &kernel) {
 }
 
 void Convolver::takeByRules(Plan &plan) {
+  if (plan.shape.isInteger() && takeDepthwise(plan)) {
+    plan.reason = {"a filter for each channel, whose sums float32 holds"};
+    return;
+  }
+  if (plan.shape.isInteger()) {
+    const bool inPieces = int8 && int8->pieces;
+    plan.product = inPieces ? makeIntegerWindows(team, *int8->pieces, plan.shape)
+                            : makeIntegerColumns(team, int8, hasAvx2, plan.shape);
+    plan.integerKernel = int8 ? int8->name : "loop";
+    plan.block = plan.shape.batch;
+    plan.reason = inPieces ? Reason{"windows are read where they lie", "Zen 3 and Emerald Rapids"}
+                           : Reason{"windows are gathered for the product's kernel"};
+    return;
+  }
   if (hasFloat64(plan.shape)) {
     plan.reason = {"no other kernel sums in float64"};
     return; // directly

@@ -14,7 +14,7 @@ const char *Convolver::Plan::kernel() const {
   if (depthwise)
     return depthwiseKernel;
   if (product || filterGradient)
-    return micro->name;
+    return micro ? micro->name : integerKernel;
   return body ? body->kernel() : "direct";
 }
 

@@ -9,6 +9,10 @@
 namespace mpc::rt {
 namespace {
 
+// Taps of so few k are multiplied as one where they lie together: to begin with a tap takes about
+// as long as four k.
+constexpr int64_t mostJoinedDepth = 48;
+
 // A thread goes through this many bytes of images and results once per panel of the filter.
 constexpr int64_t blockOfSamplesBytes = 256 << 10;
 
@@ -31,6 +35,10 @@ WindowedProduct::WindowedProduct(ThreadTeam &team, const VectorKernels &vectors,
       columns(shape.outColumns()), panels(ceilDivide(columns, kernel.columns)),
       steps(ceilDivide(depth, micro.depth)), panelBytes(steps * kernel.columns * kernel.laneBytes),
       lhsBytes(kernel.laneBytes / micro.depth),
+      joins(shape.kernel[2] > 1 && shape.dilations[2] == 1 && depth <= mostJoinedDepth &&
+            depth % micro.depth == 0),
+      tapBytes(joins ? panelBytes : panels * panelBytes),
+      nextPanelBytes(joins ? Convolution::product(shape.kernel) * panelBytes : panelBytes),
       sources(shape.toImages() ? shape.outputs : shape.images),
       results(shape.toImages() ? shape.images : shape.outputs), workspaces(team.threads()) {
   makeClasses();
@@ -48,13 +56,31 @@ void WindowedProduct::makeClasses() {
         for (size_t i = 0; i < outer.taps.size(); ++i)
           for (size_t j = 0; j < row.taps.size(); ++j)
             for (size_t k = 0; k < inner.taps.size(); ++k)
-              all.taps.push_back(
-                  {join(sources, outer.distances[i], row.distances[j], inner.distances[k]) * depth *
-                       lhsBytes,
-                   join(shape.kernel, outer.taps[i], row.taps[j], inner.taps[k]) * panels *
-                       panelBytes});
+              addTap({join(sources, outer.distances[i], row.distances[j], inner.distances[k]) *
+                          depth * lhsBytes,
+                      join(shape.kernel, outer.taps[i], row.taps[j], inner.taps[k]) * tapBytes,
+                      steps},
+                     all.taps);
         classes.push_back(std::move(all));
       }
+}
+
+void WindowedProduct::addTap(const Class::Tap &tap, std::vector<Class::Tap> &taps) const {
+  if (joins && !taps.empty()) {
+    Class::Tap &last = taps.back();
+    const int64_t before = last.steps / steps; // that are joined
+    if (last.lhs + before * depth * lhsBytes == tap.lhs &&
+        last.rhs + before * tapBytes == tap.rhs) {
+      last.steps += steps;
+      return;
+    }
+  }
+  taps.push_back(tap);
+}
+
+const void *WindowedProduct::filterLayout() const {
+  static const char joined = 0;
+  return joins ? static_cast<const void *>(&joined) : &kernel;
 }
 
 uint64_t WindowedProduct::filterBytes() const {
@@ -64,10 +90,17 @@ uint64_t WindowedProduct::filterBytes() const {
 void WindowedProduct::packFilter(const void *filter, void *to) const {
   const bool contiguous = shape.toImages(); // [taps, channels, filters]: k is what comes last
   const PackPanels pack = kernel.packRhs[shape.rhs][contiguous];
+  // Panels of a tap lie apart where taps are joined.
+  const int64_t atOnce = joins ? 1 : panels;
+  const int64_t laneStride = contiguous ? shape.filters : 1;
   team.forRange(Convolution::product(shape.kernel), 1, [&](int64_t begin, int64_t end) {
     for (int64_t tap = begin; tap < end; ++tap)
-      pack({at(filter, tap * depth * columns, shape.rhs), shape.filters, columns, depth}, panels,
-           steps, static_cast<uint8_t *>(to) + tap * panels * panelBytes);
+      for (int64_t panel = 0; panel < panels; panel += atOnce) {
+        const int64_t column = panel * kernel.columns;
+        pack({at(filter, tap * depth * columns + column * laneStride, shape.rhs), shape.filters,
+              columns - column, depth},
+             atOnce, steps, static_cast<uint8_t *>(to) + tap * tapBytes + panel * nextPanelBytes);
+      }
   });
 }
 
@@ -107,19 +140,28 @@ void WindowedProduct::run(const void *lhs, const void *packedFilter, const float
         // The panel stays in the cache for all classes, of which small images have many.
         const int64_t firstPanel = byPanels ? panels * part / parts : 0;
         const int64_t lastPanel = byPanels ? panels * (part + 1) / parts : panels;
-        // The lanes of a class, from `lane` on.
-        auto laneRange = [&](const Class &each, int64_t lane) {
+        // The tiles of all classes, which parts share.
+        int64_t allTiles = 0;
+        for (const Class &each : classes)
+          allTiles += ceilDivide(each.pixels * count, kernel.rows);
+        const int64_t firstTile = allTiles * part / parts, lastTile = allTiles * (part + 1) / parts;
+        // The lanes of a class, from `lane` on, before which there are `before` tiles.
+        auto laneRange = [&](const Class &each, int64_t lane, int64_t before) {
           const int64_t rows = each.pixels * count, tiles = ceilDivide(rows, kernel.rows);
           if (byPanels)
             return std::pair(lane, lane + rows);
-          return std::pair(lane + tiles * part / parts * kernel.rows,
-                           lane + std::min(tiles * (part + 1) / parts * kernel.rows, rows));
+          const auto laneOf = [&](int64_t tile) {
+            return lane +
+                   std::min(std::clamp<int64_t>(tile - before, 0, tiles) * kernel.rows, rows);
+          };
+          return std::pair(laneOf(firstTile), laneOf(lastTile));
         };
         for (int64_t panel = firstPanel; panel < lastPanel; ++panel) {
-          int64_t lane = 0;
+          int64_t lane = 0, tile = 0;
           for (const Class &each : classes) {
-            const auto [begin, end] = laneRange(each, lane);
+            const auto [begin, end] = laneRange(each, lane, tile);
             lane += each.pixels * count;
+            tile += ceilDivide(each.pixels * count, kernel.rows);
             if (!isZero(each))
               multiply(each, panel, own, begin, end, static_cast<const uint8_t *>(packedFilter),
                        bias, out);
@@ -134,6 +176,9 @@ void WindowedProduct::run(const void *lhs, const void *packedFilter, const float
 
 void WindowedProduct::collect(const uint8_t *lhs, int64_t first, int64_t samples,
                               Workspace &own) const {
+  if (own.lhs == lhs && own.first == first && own.samples == samples)
+    return;
+  own.lhs = lhs, own.first = first, own.samples = samples;
   own.lanes.clear();
   own.rows.clear();
   for (const Class &each : classes)
@@ -176,7 +221,7 @@ void WindowedProduct::multiply(const Class &windows, int64_t panel, Workspace &o
   const int64_t column = panel * kernel.columns;
   own.pieces.clear();
   for (const Class::Tap &tap : windows.taps)
-    own.pieces.push_back({tap.lhs, filter + tap.rhs + panel * panelBytes, steps});
+    own.pieces.push_back({tap.lhs, filter + tap.rhs + panel * nextPanelBytes, tap.steps});
   alignas(64) float sums[mostPieceSums];
   PieceTile tile = {};
   tile.lhsStepBytes = kernel.laneBytes;

@@ -24,7 +24,7 @@ public:
   WindowedProduct(ThreadTeam &team, const VectorKernels &vectors, const MicroKernel &kernel,
                   const Convolution &shape);
 
-  const void *filterLayout() const override { return &kernel; }
+  const void *filterLayout() const override;
   uint64_t filterBytes() const override;
   void packFilter(const void *filter, void *to) const override;
   void run(const void *lhs, const void *packedFilter, const float *bias, void *out,
@@ -37,6 +37,9 @@ private:
   struct Workspace {
     std::vector<const uint8_t *> lanes;
     std::vector<int64_t> rows;
+    // The samples whose lanes these are, which one call after the other may ask for.
+    const uint8_t *lhs = nullptr;
+    int64_t first = 0, samples = 0;
     std::vector<Piece> pieces;
   };
   // Pixels that meet the same taps.
@@ -44,11 +47,13 @@ private:
     std::array<const WindowClass *, 3> along;
     struct Tap {
       int64_t lhs, rhs; // bytes from where a lane starts, and from where the filter does
+      int64_t steps;    // of the kernel, also of taps that lie behind it in both operands
     };
     std::vector<Tap> taps;
     int64_t pixels; // of one sample
   };
   void makeClasses();
+  void addTap(const Class::Tap &tap, std::vector<Class::Tap> &taps) const;
   // All classes of so many samples.
   void collect(const uint8_t *lhs, int64_t first, int64_t samples, Workspace &own) const;
   void collect(const Class &windows, const uint8_t *lhs, int64_t first, int64_t samples,
@@ -69,6 +74,9 @@ private:
   const int64_t depth, columns;            // k of a tap, columns of the result
   const int64_t panels, steps, panelBytes; // of a tap
   const int64_t lhsBytes;                  // of an element
+  // Whether taps lie together in a panel of the filter; bytes from one tap, and panel, to the next.
+  const bool joins;
+  const int64_t tapBytes, nextPanelBytes;
   const Convolution::Extents sources, results;
   std::array<std::vector<WindowClass>, 3> along;
   std::vector<Class> classes;

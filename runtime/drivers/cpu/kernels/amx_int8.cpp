@@ -212,7 +212,12 @@ void multiply(ThreadTeam &team, const Contraction &c, const int8_t *lhs, const i
 
 // 4096 and more rows of 64 to 512 numbers by 128 and 256 columns take oneDNN 0.63 to 0.75 of the
 // time, 1024 rows by 4096 columns are a draw (Emerald Rapids).
-const Int8Kernel amxInt8 = {"amx_int8",           weightBytes, packWeights, scratchBytes, multiply,
-                            /*fewestColumns=*/257};
+const Int8Kernel amxInt8 = {"amx_int8",
+                            weightBytes,
+                            packWeights,
+                            scratchBytes,
+                            multiply,
+                            /*fewestColumns=*/257,
+                            /*pieces=*/nullptr};
 
 } // namespace mpc::rt

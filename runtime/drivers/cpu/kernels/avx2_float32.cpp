@@ -16,6 +16,8 @@ struct Vectors256 {
   static constexpr int64_t lanes = 8, panelRows = 6, panelColumns = 16, fetchingSteps = 4,
                            lhsStepsAhead = 0;
   static constexpr bool masksLoads = false;
+  static constexpr int64_t parts = 1;
+  template <int64_t k> static Words part(Words words) { return words; }
   static Sums zero() { return _mm256_setzero_ps(); }
   static Sums load(const float *from) { return _mm256_load_ps(from); }
   static void store(float *to, Sums sums) { _mm256_store_ps(to, sums); }
@@ -111,8 +113,12 @@ template <int64_t width> struct Packs {
 };
 
 constexpr int64_t manyColumns = Vectors256::panelColumns, fewColumns = Vectors256::lanes;
+// Three vectors of columns: a step loads 7 numbers and vectors for 12 products, not 11 for 10.
+constexpr int64_t threeVectors = 3 * Vectors256::lanes;
 constexpr PieceKernel ofManyColumns = pieceKernel<Step, Packs, manyColumns>(UpTo6{});
-constexpr PieceKernel ofFewColumns = pieceKernel<Step, Packs, fewColumns>(UpTo12{});
+// Where addresses of more rows than ten are in use they leave the registers.
+constexpr PieceKernel ofFewColumns = pieceKernel<Step, Packs, fewColumns>(UpTo10{});
+constexpr PieceKernel ofThreeVectors = pieceKernel<Step, Packs, threeVectors>(UpTo4{});
 
 } // namespace
 
@@ -126,6 +132,8 @@ const MicroKernel avx2Float32 = {"avx2_float32",
                                  /*steps=*/256,
                                  /*blockRows=*/384,
                                  /*blockColumns=*/256,
+                                 /*longRows=*/24,
+                                 /*longColumns=*/4096,
                                  /*acrossSteps=*/16,
                                  /*alongSteps=*/0,
                                  /*groupPanels=*/4,
@@ -134,6 +142,9 @@ const MicroKernel avx2Float32 = {"avx2_float32",
                                  nothing,
                                  nothing,
                                  multiplyPanels<Step>,
-                                 {&ofManyColumns, &ofFewColumns}};
+                                 {&ofManyColumns, &ofFewColumns},
+                                 /*weights=*/nullptr,
+                                 /*multiplyAndPack=*/nullptr,
+                                 &ofThreeVectors};
 
 } // namespace mpc::rt

@@ -59,6 +59,7 @@ template <int64_t width> struct Packs {
 
 constexpr PieceKernel manyColumns = pieceKernel<Step, Packs, panelColumns>(UpTo6{});
 constexpr PieceKernel aFewColumns = pieceKernel<Step, Packs, fewColumns>(UpTo12{});
+constexpr PieceKernel ofVector = pieceKernel<Step, Packs, Vectors512::lanes>(UpTo12{});
 
 struct ToFloat16 {
   static __m512 round(__m512 x) {
@@ -114,7 +115,70 @@ template <typename Round> struct LookUpAndDivide : LookUp<Round> {
   }
 };
 
-constexpr MicroKernel kernelOf(int64_t steps, void (*multiply)(const MicroTile &)) {
+// A unit is 16 bytes of 16 lanes whose k is contiguous. Quarters of a vector come from memory in
+// place, which leaves half of the permutations that whole rows would take.
+template <typename Storage> class StepsAlong {
+public:
+  explicit StepsAlong(const PackedSteps &packed)
+      : from(static_cast<const Storage *>(packed.from)), stride(packed.stride),
+        to(static_cast<int32_t *>(packed.to)) {}
+  static int64_t countOf(const PackedSteps &packed) { return packed.steps / stepsOfUnit; }
+  void pack() {
+    const __m512i a = quarters(from), b = quarters(from + stride), c = quarters(from + 2 * stride),
+                  d = quarters(from + 3 * stride);
+    const __m512i ab = _mm512_unpacklo_epi32(a, b), cd = _mm512_unpacklo_epi32(c, d);
+    store(0, _mm512_unpacklo_epi64(ab, cd));
+    store(1, _mm512_unpackhi_epi64(ab, cd));
+    const __m512i abEnd = _mm512_unpackhi_epi32(a, b), cdEnd = _mm512_unpackhi_epi32(c, d);
+    store(2, _mm512_unpacklo_epi64(abEnd, cdEnd));
+    store(3, _mm512_unpackhi_epi64(abEnd, cdEnd));
+    from += stepsOfUnit;
+    to += stepsOfUnit * panelColumns;
+  }
+
+private:
+  static constexpr int64_t stepsOfUnit = 16 / sizeof(Storage);
+  static_assert(PackedSteps::stepsAtOnce % stepsOfUnit == 0);
+
+  // 16 bytes of every fourth lane.
+  __m512i quarters(const Storage *first) const {
+    const auto load = [&](int64_t lane) {
+      return _mm_loadu_si128(reinterpret_cast<const __m128i *>(first + lane * stride));
+    };
+    __m512i found = _mm512_castsi128_si512(load(0));
+    found = _mm512_inserti32x4(found, load(4), 1);
+    found = _mm512_inserti32x4(found, load(8), 2);
+    return _mm512_inserti32x4(found, load(12), 3);
+  }
+  // 32 bits of each lane: one step, or two of bfloat16, which are widened.
+  void store(int64_t word, __m512i lanes) const {
+    if (sizeof(Storage) == sizeof(float)) {
+      _mm512_store_si512(to + word * panelColumns, lanes);
+      return;
+    }
+    const __m512i second = _mm512_set1_epi32(static_cast<int>(0xFFFF0000));
+    _mm512_store_si512(to + 2 * word * panelColumns, _mm512_slli_epi32(lanes, 16));
+    _mm512_store_si512(to + (2 * word + 1) * panelColumns, _mm512_and_si512(lanes, second));
+  }
+  const Storage *from;
+  int64_t stride;
+  int32_t *to;
+};
+
+template <typename Units> void multiplyAndPack(const MicroTile &tile) {
+  multiplyPanels<AheadStep, panelRows, PackingMeanwhile<Units>>(tile);
+}
+template <typename Element> using Across = StepsAcross<Widened<Element>, panelColumns>;
+
+constexpr MultiplyTiles packsMeanwhile[3][2] = {
+    {multiplyAndPack<Across<Float32>>, multiplyAndPack<StepsAlong<float>>},
+    {multiplyAndPack<Across<BFloat16>>, multiplyAndPack<StepsAlong<uint16_t>>},
+    {multiplyAndPack<Across<Float16>>, nullptr}};
+
+constexpr MicroKernel kernelOf(int64_t steps, int64_t blockRows, int64_t longRows,
+                               int64_t longColumns, MultiplyTiles multiply,
+                               const MultiplyTiles (*multiplyAndPack)[2],
+                               const PieceKernel *piecesOfVector) {
   return {"avx512_float32",
           panelRows,
           panelColumns,
@@ -122,8 +186,10 @@ constexpr MicroKernel kernelOf(int64_t steps, void (*multiply)(const MicroTile &
           panelRows * stepBytesPerLane,
           panelColumns * stepBytesPerLane,
           steps,
-          /*blockRows=*/384,
+          blockRows,
           /*blockColumns=*/512,
+          longRows,
+          longColumns,
           /*acrossSteps=*/16,
           /*alongSteps=*/0,
           /*groupPanels=*/1,
@@ -133,13 +199,21 @@ constexpr MicroKernel kernelOf(int64_t steps, void (*multiply)(const MicroTile &
           nothing,
           multiply,
           {&manyColumns, &aFewColumns},
-          &avx512Float32Weights};
+          &avx512Float32Weights,
+          multiplyAndPack,
+          /*piecesBetween=*/nullptr,
+          piecesOfVector};
 }
 
 } // namespace
 
-const MicroKernel avx512Float32 = kernelOf(/*steps=*/512, multiplyPanels<Step>);
-const MicroKernel avx512Float32Ahead = kernelOf(/*steps=*/256, multiplyPanels<AheadStep>);
+const MicroKernel avx512Float32 = kernelOf(/*steps=*/512, /*blockRows=*/384, /*longRows=*/48,
+                                           /*longColumns=*/4096, multiplyPanels<Step>,
+                                           /*multiplyAndPack=*/nullptr, &ofVector);
+const MicroKernel avx512Float32Ahead =
+    kernelOf(/*steps=*/128, /*blockRows=*/192, /*longRows=*/192, /*longColumns=*/1024,
+             multiplyExistingRows<AheadStep, 0, 1, 2, 3, 4, 5>, packsMeanwhile,
+             /*piecesOfVector=*/nullptr);
 
 const WeightKernel avx512Float32Weights = {
     "avx512_float32_weights",

@@ -14,13 +14,14 @@ enum CpuKind : uint32_t {
   zen4 = 1 << 1,
   zen5 = 1 << 2,                 // and AMD's after it
   intelWithoutBFloat16 = 1 << 3, // Cascade Lake, Ice Lake, desktops
-  intelWithBFloat16 = 1 << 4,    // Cooper Lake
+  intelWithBFloat16 = 1 << 4,    // Cooper Lake, and later ones whose AMX is hidden from guests
   intelWithAmx = 1 << 5,         // Sapphire, Emerald and Granite Rapids
   unknownCpu = 1 << 6,           // of another vendor
 };
 constexpr uint32_t amdCpus = zen3 | zen4 | zen5;
 // The kinds that tables were measured on.
-constexpr uint32_t measuredCpus = amdCpus | intelWithAmx;
+constexpr uint32_t measuredCpus = amdCpus | intelWithBFloat16 | intelWithAmx;
+constexpr uint32_t intelWithoutAmx = intelWithoutBFloat16 | intelWithBFloat16;
 // Those that nobody measured go as Intel's with AMX do, without its tiles.
 constexpr uint32_t otherCpus = intelWithoutBFloat16 | intelWithBFloat16 | intelWithAmx | unknownCpu;
 constexpr uint32_t everyCpu = amdCpus | otherCpus;

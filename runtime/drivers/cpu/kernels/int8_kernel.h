@@ -9,6 +9,33 @@
 
 namespace mpc::rt {
 
+// How a kernel wants the numbers of rows.
+struct Int8Form {
+  int64_t bytes; // of a number
+  void (*write)(const int8_t *numbers, int64_t count, uint8_t *to);
+};
+
+// Rows of numbers in a kernel's form, which lie in pieces of `length`: piece p of row r begins at
+// the byte lanes[r] + offsets[p]. Up to 3 numbers behind it are read, too.
+struct Int8Pieces {
+  const uint8_t *const *lanes;
+  const int64_t *offsets;
+  int64_t count, length;
+
+  int64_t depth() const { return count * length; }
+};
+
+// Products of such rows, by one thread.
+struct Int8PieceKernel {
+  Int8Form form;
+  // Weights [depth, columns] in the order of use; of the pieces their number and size count.
+  uint64_t (*weightBytes)(const Int8Pieces &pieces, int64_t columns);
+  void (*packWeights)(ThreadTeam &team, const Int8Pieces &pieces, int64_t columns,
+                      const int8_t *rhs, int8_t *to);
+  void (*multiply)(const Int8Pieces &pieces, int64_t rows, int64_t columns, const int8_t *weights,
+                   int32_t *out);
+};
+
 // One batch, lhs not transposed, k > 0, nothing accumulated.
 struct Int8Kernel {
   const char *name;
@@ -21,9 +48,13 @@ struct Int8Kernel {
                    const int8_t *weights, void *scratch, int32_t *out);
   // With fewer columns and many rows oneDNN's kernel is faster.
   int64_t fewestColumns;
+  const Int8PieceKernel *pieces; // null: none
+  // Packing is worth it for a product or two.
+  bool packsQuickly = false;
 };
 
-extern const Int8Kernel vnniInt8, amxInt8;
+extern const Int8Kernel avx2Int8, vnniInt8, amxInt8;
+extern const Int8PieceKernel vnniPieces;
 
 // The kernel for this CPU, of those up to `isa`; null where there is none.
 const Int8Kernel *int8Kernel(int isa) noexcept;

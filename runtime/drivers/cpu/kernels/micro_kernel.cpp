@@ -44,11 +44,18 @@ constexpr Row<MicroKernel> microKernels[] = {
     {everyCpu, v3, MPC_RT_FLOAT32, 0, always, &avx2Float32},
 };
 
+// Weights of a few rows come from memory, half as many bytes as in panels of float32. VDPBF16PS has
+// half of float32's rate on Emerald Rapids, where this was measured.
+constexpr Row<MicroKernel> streamedKernels[] = {
+    {intelWithoutAmx, v4, MPC_RT_BFLOAT16, MPC_RT_FEATURE_AVX512_V4, always, &avx512Widened}};
+
 // oneDNN's kernels are as fast, but its threads are not ours, and a few rows wait for them (Zen 4,
 // Emerald Rapids).
 constexpr Row<Int8Kernel> int8Kernels[] = {
     {everyCpu, v4, MPC_RT_INT8, MPC_RT_FEATURE_AMX_INT8, mayUseLibraryTiles, &amxInt8},
     {everyCpu, v4, MPC_RT_INT8, MPC_RT_FEATURE_AVX512_VNNI, always, &vnniInt8},
+    // oneDNN has no exact one for such CPUs.
+    {everyCpu, v3, MPC_RT_INT8, 0, always, &avx2Int8},
 };
 
 template <typename Kernel, size_t N>
@@ -75,6 +82,15 @@ const MicroKernel *float32MicroKernel(int isa) noexcept {
   return find(microKernels, isa, MPC_RT_FLOAT32);
 }
 
+// Without tiles it takes VDPBF16PS.
+bool convolvesBFloat16() noexcept {
+  return onednn::hasNativeBFloat16() && !(cpuKind() & intelWithoutAmx);
+}
+
+const MicroKernel *streamedMicroKernel(int isa) noexcept {
+  return find(streamedKernels, isa, MPC_RT_BFLOAT16);
+}
+
 const Int8Kernel *int8Kernel(int isa) noexcept { return find(int8Kernels, isa, MPC_RT_INT8); }
 
 const WeightKernel *weightKernel(int isa, int dtype) noexcept {
@@ -90,6 +106,11 @@ int packedDtype(const MicroKernel &kernel) noexcept {
 
 const PieceKernel &pieceKernelFor(const MicroKernel &kernel, int64_t columns) noexcept {
   const PieceKernel &many = *kernel.pieces[0], &few = *kernel.pieces[1];
+  const PieceKernel *between = kernel.piecesBetween, *vector = kernel.piecesOfVector;
+  if (vector && columns <= vector->columns)
+    return *vector;
+  if (between && columns % between->columns == 0 && columns % many.columns != 0)
+    return *between;
   return columns % many.columns == 0 || columns % many.columns > few.columns ? many : few;
 }
 

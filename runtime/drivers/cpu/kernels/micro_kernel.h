@@ -47,6 +47,17 @@ struct MemoryRows {
   int64_t bytes, stride, rows;
 };
 
+// Steps of a panel of rhs that a tile packs while it multiplies another one; all of their lanes and
+// k exist. Where lanes are contiguous they are all of the panel's. Where k is, they are
+// `vectorLanes` from `from` on, and the steps are a multiple of `stepsAtOnce`.
+struct PackedSteps {
+  static constexpr int64_t vectorLanes = 16, stepsAtOnce = 8;
+  const void *from = nullptr; // the first lane and k
+  int64_t stride = 0;         // as in PanelSource
+  int64_t steps = 0;          // 0: nothing is packed
+  void *to = nullptr;         // where the first lane of the first step goes
+};
+
 struct MicroTile {
   const uint8_t *lhs, *rhs; // panels
   int64_t steps;
@@ -59,7 +70,12 @@ struct MicroTile {
   // The sums that the next tile adds to, which are fetched into the first-level cache; null where
   // it replaces them.
   const float *nextSums;
+  // Rows at the end of the panel that the operand does not have: their sums may be left out.
+  int64_t missingRows = 0;
+  PackedSteps packed = {}; // MicroKernel::multiplyAndPack alone does so
 };
+
+using MultiplyTiles = void (*)(const MicroTile &tile);
 
 // Lanes of lhs that are read where they lie in memory, k by k in pieces: what a window of an image
 // meets, row by row.
@@ -107,6 +123,8 @@ struct MicroKernel {
   // of its panels at a time, so that sums are seldom loaded and stored, while all that its tiles
   // read again still comes from near caches. They are multiples of `rows` and `columns`.
   int64_t steps, blockRows, blockColumns;
+  // The size of a block that a kernel on the result reads, which wants long rows.
+  int64_t longRows, longColumns;
   // The steps of rhs that a block packs between two tiles at the least, where columns or k lie
   // together in memory; 0: the whole group at its turn (docs/decisions/0065).
   int64_t acrossSteps, alongSteps;
@@ -117,17 +135,25 @@ struct MicroKernel {
   // Around all calls of `multiply` on a thread. `state` keeps what was there before.
   void (*enter)(void *state);
   void (*leave)(const void *state);
-  void (*multiply)(const MicroTile &tile);
+  MultiplyTiles multiply;
   // One kernel is for many columns, the other for few.
   const PieceKernel *pieces[2];
   // The kernel of these tiles that multiplies integer weights as they are stored; null: none.
   const WeightKernel *weights = nullptr;
+  // These multiply as `multiply` does, and pack a part of the next panel of rhs in the shadow of
+  // the multiplications (docs/decisions/0119). The indices are those of PackTable; null: operands
+  // are packed between tiles.
+  const MultiplyTiles (*multiplyAndPack)[2] = nullptr;
+  // For as many columns as it fills and the kernel for many does not; null: none.
+  const PieceKernel *piecesBetween = nullptr;
+  // For at most as many columns as it has, of one vector; null: none.
+  const PieceKernel *piecesOfVector = nullptr;
 };
 
 // The dtype that its panels hold.
 int packedDtype(const MicroKernel &kernel) noexcept;
 
-// The kernel of the two that leaves fewer columns empty.
+// The kernel for pieces that leaves the fewest columns empty.
 const PieceKernel &pieceKernelFor(const MicroKernel &kernel, int64_t columns) noexcept;
 
 constexpr size_t microKernelStateBytes = 64;
@@ -135,7 +161,7 @@ constexpr size_t microKernelStateBytes = 64;
 // The second of float32 on AVX-512 asks for lhs and sums ahead of its tiles, in shorter panels: for
 // CPUs whose second-level cache does not foresee them (docs/decisions/0102).
 extern const MicroKernel amxBFloat16, avx512BFloat16, avx512Float32, avx512Float32Ahead,
-    avx2Float32;
+    avx512Widened, avx2Float32;
 
 // Threads of a blocked product pack the columns that they multiply, instead of all of them before
 // the first block.
@@ -145,6 +171,11 @@ bool packsColumnsOnce(const MicroKernel &kernel) noexcept;
 // where oneDNN's products are as fast.
 const MicroKernel *bfloat16MicroKernel(int isa) noexcept;
 const MicroKernel *float32MicroKernel(int isa) noexcept;
+// Whether oneDNN convolves bfloat16 faster as it is than widened to float32.
+bool convolvesBFloat16() noexcept;
+// The kernel for a few rows of bfloat16 by weights that stay, whose panels it alone reads; null
+// where there is none.
+const MicroKernel *streamedMicroKernel(int isa) noexcept;
 
 } // namespace mpc::rt
 

@@ -4,9 +4,10 @@
 // are packed. A step holds 32 bits of each lane, one k or two.
 //
 // `Step` and `Operand` are the kernel's, and have what its vectors are: Words, `lanes` lanes of a
-// step, and Sums, as many sums; how both are loaded, stored and transposed; panelRows and
-// panelColumns; fetchingSteps, before which multiplyPieces() fetches lines; and lhsStepsAhead,
-// which multiplyPanels() fetches into the first-level cache, with the next sums; 0: neither.
+// step, and Sums, as many sums; how both are loaded, stored and transposed; `parts`, into which
+// part<index>() takes the words of a step apart (1: not at all); panelRows and panelColumns;
+// fetchingSteps, before which multiplyPieces() fetches lines; and lhsStepsAhead, which
+// multiplyPanels() fetches into the first-level cache, with the next sums; 0: neither.
 //
 // This header is for files compiled for one kind of CPU: nothing here has external linkage.
 #ifndef MPC_RUNTIME_DRIVERS_CPU_KERNELS_VECTOR_PANELS_H
@@ -84,9 +85,82 @@ void packAcrossDepth(const PanelSource &source, int64_t panels, int64_t steps, v
       }
 }
 
-// `Step::add(sums, factors, row)` adds a step of a vector of columns; `factors` has that of one row
-// of lhs in every lane. The first `rows` of the tile's rows are multiplied.
-template <typename Step, int64_t rows = Step::panelRows>
+// How multiplyPanels() packs meanwhile: `call` is called with each of `calls` parts of the loop,
+// and packs as many units then as keep pace.
+template <typename Units> class PackingMeanwhile {
+public:
+  PackingMeanwhile(const PackedSteps &packed, int64_t calls)
+      : units(packed), count(Units::countOf(packed)), left(count), calls(calls) {}
+  void call() {
+    for (due += count; due >= calls && left > 0; due -= calls)
+      pack();
+  }
+  void finish() {
+    while (left > 0)
+      pack();
+  }
+
+private:
+  void pack() {
+    units.pack();
+    --left;
+  }
+  Units units;
+  int64_t count, left, calls, due = 0;
+};
+
+struct PacksNothing {
+  PacksNothing(const PackedSteps &, int64_t) {}
+  void call() {}
+  void finish() {}
+};
+
+// A unit is a step of a panel whose lanes are contiguous.
+template <typename Operand, int64_t width> class StepsAcross {
+public:
+  explicit StepsAcross(const PackedSteps &packed)
+      : from(static_cast<const typename Operand::Storage *>(packed.from)), stride(packed.stride),
+        to(static_cast<int32_t *>(packed.to)) {}
+  static int64_t countOf(const PackedSteps &packed) { return packed.steps; }
+  void pack() {
+    static_assert(Operand::depth == 1 && width % Operand::lanes == 0);
+    for (int64_t group = 0; group < width; group += Operand::lanes)
+      Operand::template storeLanes<Operand::lanes>(
+          to + group, Operand::acrossDepth(from + group, stride, 1, Operand::lanes), true);
+    from += stride;
+    to += width;
+  }
+
+private:
+  const typename Operand::Storage *from;
+  int64_t stride;
+  int32_t *to;
+};
+
+// Adds the k of a step one after the other, or all at once where the kernel's instruction does.
+// `Step::add(sums, factors, row)` adds them of a vector of columns; `factors` has those of one row
+// of lhs in every lane, as factorOf(row) finds them.
+template <typename Step, int64_t rows, int64_t vectors, int64_t part = 0, typename FactorOf>
+inline void addParts(typename Step::Sums (&sums)[rows][vectors], const void *rhs,
+                     const FactorOf &factorOf) {
+  typename Step::Words row[vectors];
+  for (int64_t j = 0; j < vectors; ++j)
+    row[j] = Step::template part<part>(
+        Step::loadWords(static_cast<const uint8_t *>(rhs) + stepBytesPerLane * Step::lanes * j));
+  for (int64_t i = 0; i < rows; ++i) {
+    const typename Step::Words factors = Step::template part<part>(factorOf(i));
+    for (int64_t j = 0; j < vectors; ++j)
+      sums[i][j] = Step::add(sums[i][j], factors, row[j]);
+  }
+  if constexpr (part + 1 < Step::parts) {
+    // Words are loaded again: kept, they would displace sums from the registers.
+    asm volatile("" ::: "memory");
+    addParts<Step, rows, vectors, part + 1>(sums, rhs, factorOf);
+  }
+}
+
+// The first `rows` of the tile's rows are multiplied.
+template <typename Step, int64_t rows = Step::panelRows, typename Packing = PacksNothing>
 void multiplyPanels(const MicroTile &tile) {
   constexpr int64_t lanes = Step::lanes, vectors = Step::panelColumns / lanes;
   // Stores of sums might change the tile, as far as the compiler knows.
@@ -99,14 +173,7 @@ void multiplyPanels(const MicroTile &tile) {
   const int32_t *lhs = reinterpret_cast<const int32_t *>(tile.lhs);
   const int32_t *rhs = reinterpret_cast<const int32_t *>(tile.rhs);
   const auto addStep = [&] {
-    typename Step::Words row[vectors];
-    for (int64_t j = 0; j < vectors; ++j)
-      row[j] = Step::loadWords(rhs + lanes * j);
-    for (int64_t i = 0; i < rows; ++i) {
-      const typename Step::Words factors = Step::broadcast(lhs[i]);
-      for (int64_t j = 0; j < vectors; ++j)
-        sums[i][j] = Step::add(sums[i][j], factors, row[j]);
-    }
+    addParts<Step, rows, vectors>(sums, rhs, [&](int64_t i) { return Step::broadcast(lhs[i]); });
     lhs += Step::panelRows;
     rhs += Step::panelColumns;
   };
@@ -114,9 +181,11 @@ void multiplyPanels(const MicroTile &tile) {
   const int64_t calls = tile.steps / fetchingSteps;
   LineFetcher nextLhs(tile.nextLhs, calls), nextRhs(tile.nextRhs, calls);
   const float *nextSums = tile.nextSums;
+  Packing packing(tile.packed, calls);
   for (int64_t call = 0; call < calls; ++call) {
     nextLhs.fetch();
     nextRhs.fetch();
+    packing.call();
     if constexpr (Step::lhsStepsAhead > 0) {
       for (int64_t i = 0; i < fetchingSteps * Step::panelRows; i += wordsOfLine)
         fetch<_MM_HINT_T0>(lhs + Step::lhsStepsAhead * Step::panelRows + i);
@@ -131,9 +200,17 @@ void multiplyPanels(const MicroTile &tile) {
   }
   for (int64_t i = calls * fetchingSteps; i < tile.steps; ++i)
     addStep();
+  packing.finish();
   for (int64_t i = 0; i < rows; ++i)
     for (int64_t j = 0; j < vectors; ++j)
       Step::store(sumsAt + i * sumStride + lanes * j, sums[i][j]);
+}
+
+// Multiplies the rows that exist; `missing` lists how many rows of a panel may not.
+template <typename Step, int64_t... missing> void multiplyExistingRows(const MicroTile &tile) {
+  static constexpr void (*ofMissing[])(const MicroTile &) = {
+      multiplyPanels<Step, Step::panelRows - missing>...};
+  ofMissing[tile.missingRows](tile);
 }
 
 template <typename Step, int64_t rows, int64_t vectors> void multiplyPieces(const PieceTile &tile) {
@@ -149,16 +226,11 @@ template <typename Step, int64_t rows, int64_t vectors> void multiplyPieces(cons
       rowsAt[i] = tile.lanes[i] + tile.pieces[piece].lhs;
     int64_t at = 0;
     const auto addStep = [&] {
-      typename Step::Words row[vectors];
-      for (int64_t j = 0; j < vectors; ++j)
-        row[j] = Step::loadWords(rhs + stepBytesPerLane * lanes * j);
-      for (int64_t i = 0; i < rows; ++i) {
+      addParts<Step, rows, vectors>(sums, rhs, [&](int64_t i) {
         int32_t factor;
         __builtin_memcpy(&factor, rowsAt[i] + at, sizeof factor);
-        const typename Step::Words factors = Step::broadcast(factor);
-        for (int64_t j = 0; j < vectors; ++j)
-          sums[i][j] = Step::add(sums[i][j], factors, row[j]);
-      }
+        return Step::broadcast(factor);
+      });
       at += tile.lhsStepBytes;
       rhs += stepBytesPerLane * lanes * vectors;
     };
@@ -181,7 +253,9 @@ template <typename Step, int64_t rows, int64_t vectors> void multiplyPieces(cons
 }
 
 template <int64_t... count> struct Counts {};
+using UpTo4 = Counts<1, 2, 3, 4>;
 using UpTo6 = Counts<1, 2, 3, 4, 5, 6>;
+using UpTo10 = Counts<1, 2, 3, 4, 5, 6, 7, 8, 9, 10>;
 using UpTo12 = Counts<1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12>;
 
 template <typename Step, int64_t vectors, int64_t... rows>

@@ -4,19 +4,15 @@
 // sum of each row of lhs is taken off where its sums begin. A strip of 64 columns stays in the
 // second-level cache while all rows meet it, six at a time in registers.
 #include "runtime/drivers/cpu/kernels/int8_kernel.h"
-#include "runtime/drivers/cpu/kernels/work_blocks.h"
+#include "runtime/drivers/cpu/kernels/vnni_tiles.h"
 
 #include <algorithm>
 #include <cstring>
-#include <immintrin.h>
-
-#define MPC_VNNI __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")))
 
 namespace mpc::rt {
 namespace {
 
-constexpr int64_t stripColumns = 64, stepRows = 4, stepBytes = stripColumns * stepRows;
-constexpr int64_t panelRows = 6;
+using vnni::panelRows, vnni::stepBytes, vnni::stepRows, vnni::stripColumns;
 // Rows that a thread takes of a strip before another thread may take the next ones.
 constexpr int64_t blockRows = 8 * panelRows;
 constexpr int32_t shift = 128;
@@ -86,43 +82,63 @@ template <int rows, int vectors> MPC_VNNI void multiplyTile(const Tile &tile) {
 #pragma clang loop unroll(full)
     for (int v = 0; v < vectors; ++v) {
       sums[r][v] = _mm512_dpbusd_epi32(sums[r][v], _mm512_loadu_si512(last + 64 * v), factors);
-      const int64_t count = std::clamp<int64_t>(tile.columns - 16 * v, 0, 16);
-      _mm512_mask_storeu_epi32(tile.out + r * tile.outStride + 16 * v,
-                               static_cast<__mmask16>((1u << count) - 1), sums[r][v]);
+      vnni::store(tile.out + r * tile.outStride, tile.columns, v, sums[r][v]);
     }
   }
 }
 
-using MultiplyPart = void (*)(const Tile &);
-template <int vectors>
-constexpr MultiplyPart byRows[panelRows] = {multiplyTile<1, vectors>, multiplyTile<2, vectors>,
-                                            multiplyTile<3, vectors>, multiplyTile<4, vectors>,
-                                            multiplyTile<5, vectors>, multiplyTile<6, vectors>};
-constexpr const MultiplyPart *byVectors[] = {byRows<1>, byRows<2>, byRows<3>, byRows<4>};
+template <int rows, int vectors> struct MultiplyTile {
+  static void run(const Tile &tile) { multiplyTile<rows, vectors>(tile); }
+};
 
+// Products with ones.
 MPC_VNNI int32_t sumOf(const int8_t *values, int64_t count) {
-  int32_t sum = 0;
-  for (int64_t i = 0; i < count; ++i)
-    sum += values[i];
-  return sum;
+  constexpr int64_t width = 64;
+  const __m512i ones = _mm512_set1_epi8(1);
+  __m512i sums = _mm512_setzero_si512();
+  for (; count >= width; count -= width, values += width)
+    sums = _mm512_dpbusd_epi32(sums, ones, _mm512_loadu_si512(values));
+  const __mmask64 rest = (uint64_t{1} << count) - 1;
+  sums = _mm512_dpbusd_epi32(sums, ones, _mm512_maskz_loadu_epi8(rest, values));
+  return _mm512_reduce_add_epi32(sums);
 }
 
 uint64_t weightBytes(const Contraction &c) {
   return static_cast<uint64_t>(stripsOf(c) * stepsOf(c) * stepBytes);
 }
 
+int32_t shifted(uint32_t four) { return static_cast<int32_t>(four ^ 0x80808080u); }
+
+// Four numbers of each column of a strip, which lie beside each other; columns and k that do not
+// exist are zeros before they are shifted.
+void packStep(const Contraction &c, const int8_t *rhs, int64_t k, int64_t column, int8_t *to) {
+  const int64_t columns = std::min(stripColumns, c.n - column), count = std::min(stepRows, c.k - k);
+  int32_t step[stripColumns];
+  if (c.transposeRhs) {
+    for (int64_t i = 0; i < columns; ++i)
+      step[i] = shifted(static_cast<uint32_t>(readStep(rhs + (column + i) * c.k + k, count)));
+  } else {
+    static const int8_t zeros[stripColumns] = {};
+    const int8_t *rows[stepRows];
+    for (int64_t i = 0; i < stepRows; ++i)
+      rows[i] = i < count ? rhs + (k + i) * c.n + column : zeros;
+    const auto byte = [&](int64_t row, int64_t i) {
+      return uint32_t{static_cast<uint8_t>(rows[row][i])} << 8 * row;
+    };
+    for (int64_t i = 0; i < columns; ++i)
+      step[i] = shifted(byte(0, i) | byte(1, i) | byte(2, i) | byte(3, i));
+  }
+  std::fill(step + columns, step + stripColumns, shifted(0));
+  std::memcpy(to, step, sizeof step);
+}
+
 void packWeights(ThreadTeam &team, const Contraction &c, const int8_t *rhs, int8_t *to) {
   const int64_t steps = stepsOf(c);
   team.forRange(stripsOf(c), 1, [&](int64_t begin, int64_t end) {
     for (int64_t strip = begin; strip < end; ++strip)
-      for (int64_t k = 0; k < steps * stepRows; ++k)
-        for (int64_t column = 0; column < stripColumns; ++column) {
-          const int64_t n = strip * stripColumns + column;
-          const int8_t number =
-              k < c.k && n < c.n ? (c.transposeRhs ? rhs[n * c.k + k] : rhs[k * c.n + n]) : 0;
-          to[(strip * steps + k / stepRows) * stepBytes + column * stepRows + k % stepRows] =
-              static_cast<int8_t>(number ^ -shift);
-        }
+      for (int64_t step = 0; step < steps; ++step)
+        packStep(c, rhs, step * stepRows, strip * stripColumns,
+                 to + (strip * steps + step) * stepBytes);
   });
 }
 
@@ -144,18 +160,18 @@ void multiply(ThreadTeam &team, const Contraction &c, const int8_t *lhs, const i
       const int64_t strip = index / blocks, first = index % blocks * blockRows;
       const int64_t last = std::min(first + blockRows, c.m), column = strip * stripColumns;
       const int64_t columns = std::min(stripColumns, c.n - column);
-      const MultiplyPart *kernels = byVectors[ceilDivide(columns, 16) - 1];
       for (int64_t row = first; row < last; row += panelRows)
-        kernels[std::min(panelRows, last - row) - 1]({lhs + row * c.k, c.k,
-                                                      weights + strip * stripBytes, rowSums + row,
-                                                      out + row * c.n + column, c.n, columns});
+        vnni::TileTable<MultiplyTile>::of(std::min(panelRows, last - row), columns)(
+            {lhs + row * c.k, c.k, weights + strip * stripBytes, rowSums + row,
+             out + row * c.n + column, c.n, columns});
     }
   });
 }
 
 } // namespace
 
-const Int8Kernel vnniInt8 = {"vnni_int8",        weightBytes, packWeights, scratchBytes, multiply,
-                             /*fewestColumns=*/0};
+const Int8Kernel vnniInt8 = {"vnni_int8",          weightBytes, packWeights, scratchBytes, multiply,
+                             /*fewestColumns=*/0,  &vnniPieces,
+                             /*packsQuickly=*/true};
 
 } // namespace mpc::rt

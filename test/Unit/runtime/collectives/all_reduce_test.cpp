@@ -61,6 +61,20 @@ TEST(AllReduce, RanksOfAPowerOfTwoMakeTheBinaryTree) {
     }
 }
 
+TEST(AllReduce, ManyNumbersGoInPieces) {
+  for (unsigned ranks : {2u, 3u, 4u}) {
+    std::vector<std::vector<float>> parts;
+    for (unsigned rank = 0; rank != ranks; ++rank)
+      parts.push_back(numbersOf(rank, 2500001));
+    std::vector<std::vector<float>> tree = parts;
+    if (ranks == 3)
+      tree = {treeOf({parts[0], parts[2]}, 0, 2), parts[1]};
+    const std::vector<float> expected = treeOf(tree, 0, tree.size());
+    for (const std::vector<float> &result : reduced(ranks, parts))
+      EXPECT_TRUE(sameBytes(result, expected)) << ranks << " ranks";
+  }
+}
+
 TEST(AllReduce, AnyNumberOfRanksAgreesOnTheBytesAndRepeats) {
   for (unsigned ranks : {3u, 5u, 6u, 7u, 9u, 12u})
     for (size_t count : {1, 7, 5000, 20000}) {

@@ -244,7 +244,7 @@ TEST(CommunicatorApi, NamesWhatThereIs) {
   options.driver = "carrier pigeons";
   EXPECT_EQ(mpc_rt_communicator_create(&options, &communicator), MPC_RT_INVALID_ARGUMENT);
   EXPECT_STREQ(mpc_rt_last_error(),
-               "there are no collectives \"carrier pigeons\"; \"mpi\" and \"self\" are");
+               "there are no collectives \"carrier pigeons\"; \"mpi\", \"nccl\" and \"self\" are");
   options.struct_size = 4;
   EXPECT_EQ(mpc_rt_communicator_create(&options, &communicator), MPC_RT_INVALID_ARGUMENT);
   options.struct_size = sizeof options;

@@ -28,11 +28,12 @@ std::vector<float> numbersOf(unsigned part, size_t count) {
 
 // body(reducer, number of the part in all) on a thread for each part of each rank.
 void runParts(unsigned ranks, const std::function<void(PartGroup &, Reducer &, unsigned)> &body,
-              Faults faults = {}) {
+              Faults faults = {}, bool hasOneResult = false) {
   FakeJob(ranks, faults).run([&](std::unique_ptr<Transport> transport) {
     Communicator communicator(std::move(transport));
     const unsigned own = allParts / ranks, first = communicator.rank() * own;
     PartGroup group(communicator, own);
+    group.setOneResult(hasOneResult);
     std::vector<std::thread> threads;
     for (unsigned part = 0; part != own; ++part)
       threads.emplace_back([&, part] { body(group, group.reducer(part), first + part); });
@@ -43,9 +44,8 @@ void runParts(unsigned ranks, const std::function<void(PartGroup &, Reducer &, u
 
 // Gradients: copies for the other parts would be read by nobody.
 TEST(PartGroup, OneOfTheResultsIsEnough) {
-  for (unsigned ranks : {1u, 2u, 4u})
-    runParts(ranks, [&](PartGroup &group, Reducer &reducer, unsigned part) {
-      group.setOneResult(true);
+  for (unsigned ranks : {1u, 2u, 4u}) {
+    auto reduceBoth = [&](PartGroup &, Reducer &reducer, unsigned part) {
       const bool isFirst = part % (allParts / ranks) == 0;
       std::vector<float> gradient(5000, 1), statistic(10, 1);
       Reduction ofGradients = floatSum;
@@ -56,7 +56,38 @@ TEST(PartGroup, OneOfTheResultsIsEnough) {
       EXPECT_EQ(statistic, std::vector<float>(10, allParts));
       if (isFirst)
         EXPECT_EQ(gradient, std::vector<float>(5000, allParts));
-    });
+    };
+    runParts(ranks, reduceBoth, {}, /*hasOneResult=*/true);
+  }
+}
+
+// The first part of each rank has what they summed while they computed it.
+TEST(PartGroup, AddsNothingToWhatIsSummed) {
+  for (unsigned ranks : {1u, 2u, 4u})
+    for (bool isForResults : {false, true})
+      runParts(ranks, [&](PartGroup &group, Reducer &reducer, unsigned part) {
+        group.setOneResult(true);
+        const bool isFirst = part % (allParts / ranks) == 0;
+        std::vector<float> summed(150000, isFirst ? 3 : -100), own(70000, 1);
+        Reduction reduction = floatSum;
+        reduction.isForResults = isForResults;
+        const uint64_t number =
+            reducer.start(reduction, {{own.data(), own.size()},
+                                      {summed.data(), summed.size(), /*isSummed=*/true}});
+        EXPECT_EQ(reducer.wait(number), MPC_RT_OK) << mpc_rt_last_error();
+        if (!isFirst && isForResults)
+          return;
+        EXPECT_EQ(own, std::vector<float>(70000, allParts));
+        EXPECT_EQ(summed, std::vector<float>(150000, 3.0f * float(ranks)));
+      });
+}
+
+TEST(PartGroup, PartsAgreeOnWhatIsSummed) {
+  runParts(1, [&](PartGroup &, Reducer &reducer, unsigned part) {
+    float number = 1;
+    const uint64_t started = reducer.start(floatSum, {{&number, 1, /*isSummed=*/part == 5}});
+    EXPECT_EQ(reducer.wait(started), MPC_RT_INTERNAL);
+  });
 }
 
 void expectTheSameBytesOnAnyNumberOfRanks(Reduction reduction) {

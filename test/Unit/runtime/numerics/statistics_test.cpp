@@ -7,6 +7,7 @@
 #include <cmath>
 #include <gtest/gtest.h>
 #include <limits>
+#include <tuple>
 
 using namespace mpc::rt;
 
@@ -175,6 +176,8 @@ TEST_P(Statistics, SumsOfLongValues) {
   EXPECT_EQ(record.value(4).count, 2 * count);
   record.reset();
   EXPECT_EQ(record.value(4).count, 0U);
+  for (size_t i = 0; i < MPC_RT_EXPONENT_COUNT; ++i)
+    EXPECT_EQ(record.value(4).exponents[i], 0U) << i;
 }
 
 TEST_P(Statistics, Underflow) {
@@ -190,6 +193,78 @@ TEST_P(Statistics, Underflow) {
   EXPECT_EQ(record.value(0).underflow, 2U);
   EXPECT_EQ(record.value(0).zero, 3U);
   EXPECT_EQ(record.value(0).subnormal, 1U);
+}
+
+TEST_P(Statistics, UnderflowWhereItLies) {
+  const size_t count = 2 * statisticsBlock + 77;
+  std::vector<float> before(count);
+  std::vector<uint16_t> after(count);
+  uint64_t lost = 0, zero = 0;
+  for (size_t i = 0; i < count; ++i) {
+    before[i] = i % 5 == 0 ? 0 : i % 7 == 0 && i > statisticsBlock ? -0x1p-140F : 3;
+    after[i] = static_cast<uint16_t>(bitsOf(before[i]) >> 16); // -0x1p-140 becomes -0
+    lost += before[i] != 0 && before[i] != 3;
+    zero += before[i] != 3;
+  }
+  TraceRecord record(GetParam());
+  record.setMode(MPC_RT_TRACE_STATISTICS);
+  mpc_rt_trace_t trace = describe(0, MPC_RT_BFLOAT16, static_cast<int64_t>(count), 0);
+  trace.before_dtype = MPC_RT_FLOAT32;
+  ASSERT_EQ(record.report(trace, callOf(after.data(), 1, before.data())), MPC_RT_OK);
+  EXPECT_EQ(record.value(0).underflow, lost);
+  EXPECT_EQ(record.value(0).zero, zero);
+  EXPECT_EQ(record.value(0).max_magnitude, 3);
+}
+
+TEST_P(Statistics, NumbersOfFloat8) {
+  const std::vector<float> before{1000, 448, -500, 0x1p-12F, 0x1p-8F, 0, 1, -2};
+  const std::vector<float> after{448, 448, -448, 0, 0x1p-8F, 0, 1, -2};
+  for (auto [flag, largest, smallest] :
+       {std::tuple(MPC_RT_TRACE_FLOAT8_E4M3FN, 448.0F, 0x1p-8F),
+        std::tuple(MPC_RT_TRACE_FLOAT8_E5M2, 57344.0F, 0x1p-16F)}) {
+    std::vector<float> values = after;
+    for (float &value : values)
+      value = std::fabs(value) == 448 ? std::copysign(largest, value)
+              : value == 0x1p-8F      ? smallest
+                                      : value;
+    TraceRecord record(GetParam());
+    record.setMode(MPC_RT_TRACE_STATISTICS);
+    mpc_rt_trace_t trace = describe(0, MPC_RT_FLOAT32, static_cast<int64_t>(values.size()), 0);
+    trace.flags |= static_cast<uint32_t>(flag);
+    ASSERT_EQ(record.report(trace, callOf(values.data(), 1, before.data())), MPC_RT_OK);
+    EXPECT_EQ(record.value(0).saturated, 3U);
+    EXPECT_EQ(record.value(0).subnormal, 1U);
+    EXPECT_EQ(record.value(0).underflow, 1U);
+    EXPECT_EQ(record.value(0).zero, 2U);
+  }
+}
+
+TEST_P(Statistics, ChangesOfThreeDtypes) {
+  const size_t count = statisticsBlock + 9;
+  std::vector<float> now(count), then(count);
+  std::vector<double> wideNow(count), wideThen(count);
+  std::vector<uint16_t> narrowNow(count), narrowThen(count);
+  for (size_t i = 0; i < count; ++i) {
+    wideNow[i] = now[i] = static_cast<float>(i % 200) + 1;
+    wideThen[i] = then[i] = static_cast<float>(i % 200) + (i % 3 == 0 ? 1 : 0);
+    narrowNow[i] = static_cast<uint16_t>(bitsOf(now[i]) >> 16);
+    narrowThen[i] = static_cast<uint16_t>(bitsOf(then[i]) >> 16);
+  }
+  const std::tuple<mpc_rt_dtype_t, const void *, const void *> changes[] = {
+      {MPC_RT_FLOAT32, now.data(), then.data()},
+      {MPC_RT_FLOAT64, wideNow.data(), wideThen.data()},
+      {MPC_RT_BFLOAT16, narrowNow.data(), narrowThen.data()}};
+  for (auto [dtype, value, before] : changes) {
+    TraceRecord record(GetParam());
+    record.setMode(MPC_RT_TRACE_STATISTICS);
+    mpc_rt_trace_t trace = describe(0, dtype, static_cast<int64_t>(count), 0);
+    trace.flags |= MPC_RT_TRACE_CHANGE;
+    ASSERT_EQ(record.report(trace, callOf(value, 1, before)), MPC_RT_OK);
+    const uint64_t same = (count + 2) / 3;
+    EXPECT_EQ(record.value(0).zero, same) << dtype;
+    EXPECT_EQ(record.value(0).exponents[0 - MPC_RT_FIRST_EXPONENT], count - same) << dtype;
+    EXPECT_EQ(record.value(0).sum, static_cast<double>(count - same)) << dtype;
+  }
 }
 
 TEST_P(Statistics, ErrorsAndRows) {

@@ -20,6 +20,21 @@ TEST(HtmlPage, TextIsNoMarkup) {
   EXPECT_NE(text.find("<title>&lt;script&gt;</title>"), std::string::npos);
 }
 
+TEST(HtmlPage, LayersHaveASign) {
+  HtmlPage page("Layers");
+  page.addLayer({"a<b", mpc::untrusted::Grade::good, "3 bits", "2 values", "<svg></svg>"});
+  page.addLayer({"c", mpc::untrusted::Grade::near, "<1", "", ""});
+  page.addLayer({"d", mpc::untrusted::Grade::bad, "not finite", "", ""});
+  const std::string text = page.finish();
+  EXPECT_NE(text.find("<div class=\"layer good\"><span class=\"mark\">✓ 3 bits</span>"
+                      "<b>a&lt;b</b><br>2 values\n<svg></svg></div>"),
+            std::string::npos);
+  EXPECT_NE(text.find("<div class=\"layer near\"><span class=\"mark\">! &lt;1</span>"),
+            std::string::npos);
+  EXPECT_NE(text.find("<div class=\"layer bad\"><span class=\"mark\">✗ not finite</span>"),
+            std::string::npos);
+}
+
 TEST(HtmlPage, IsWhole) {
   HtmlPage page("Policies");
   page.addMarkup("<svg></svg>");

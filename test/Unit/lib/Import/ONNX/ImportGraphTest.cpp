@@ -169,13 +169,60 @@ TEST_F(ImportGraphTest, ShapeArithmeticIsFolded) {
             llvm::ArrayRef<int64_t>({mlir::ShapedType::kDynamic, 2, 2}));
 }
 
-TEST_F(ImportGraphTest, BatchThatWouldNotBeFirstIsRefused) {
+TEST_F(ImportGraphTest, OutputWhoseBatchIsNotFirstIsAskedFor) {
   makeProduct();
   model.graph.nodes = {makeNode("Transpose", {"x"}, {"y"}, {}, "turn")};
   model.graph.outputs = {makeValue("y", DataType::Float, {4, -1})};
-  EXPECT_NE(import().find("m.onnx:turn: Transpose: "), std::string::npos);
+  EXPECT_NE(
+      import().find("m.onnx:y: the output has the shape (4, None), in which the open batch is "
+                    "not the first dimension; --batch=first makes it the first"),
+      std::string::npos);
+  options.batchFirst = true;
+  ASSERT_EQ(import(), "");
+  EXPECT_EQ(mpc::tensorTypeOf(findLayer("turn").getResult(0)).getShape(),
+            llvm::ArrayRef<int64_t>({mlir::ShapedType::kDynamic, 4}));
+  options.batchFirst = false;
   options.batch = 5;
   EXPECT_EQ(import(), "");
+}
+
+TEST_F(ImportGraphTest, InputWhoseBatchIsNotFirstIsAskedFor) {
+  makeProduct();
+  model.graph.inputs = {makeValue("x", DataType::Float, {2, -1, 4})};
+  model.graph.outputs = {makeValue("y", DataType::Float, {2, -1, 3})};
+  EXPECT_NE(import().find("--batch=first makes it the first of the library's arrays"),
+            std::string::npos);
+  options.batchFirst = true;
+  ASSERT_EQ(import(), "");
+  const auto open = mlir::ShapedType::kDynamic;
+  EXPECT_EQ(mpc::tensorTypeOf(findLayer("dense").getResult(0)).getShape(),
+            llvm::ArrayRef<int64_t>({open, 2, 3}));
+  // The option says the others of several open extents.
+  model.graph.inputs = {makeValue("x", DataType::Float, {-1, -1, 4})};
+  model.graph.inputs.front().type->shape->front().symbol = "steps";
+  EXPECT_NE(import(), "");
+  options.inputShapes["x"] = {7, open, 4};
+  ASSERT_EQ(import(), "");
+  EXPECT_EQ(mpc::tensorTypeOf(findLayer("dense").getResult(0)).getShape(),
+            llvm::ArrayRef<int64_t>({open, 7, 3}));
+}
+
+TEST_F(ImportGraphTest, NodesThatMixSamplesAreRefused) {
+  // Reshape(x, [2, -1]): rows of other samples come together.
+  makeProduct();
+  model.graph.nodes = {makeNode("Transpose", {"x"}, {"t"}, {}, "turn"),
+                       makeNode("Reshape", {"t", "shape"}, {"y"}, {}, "mix")};
+  model.graph.initializers = {makeTensor<int64_t>("shape", DataType::Int64, {2}, {-1, 8}, storage)};
+  model.graph.outputs = {makeValue("y", DataType::Float, {-1, 8})};
+  options.batchFirst = true;
+  EXPECT_NE(import().find("m.onnx:mix: Reshape: "), std::string::npos);
+  // An operation that does not take the batch in another place.
+  model.graph.nodes.back() = makeNode("TopK", {"t", "k"}, {"y"}, {}, "sort");
+  model.graph.initializers = {makeTensor<int64_t>("k", DataType::Int64, {1}, {2}, storage)};
+  EXPECT_NE(
+      import().find("m.onnx:sort: TopK: of input 0, of shape (4, None), the open batch is not "
+                    "the first dimension, or not by itself"),
+      std::string::npos);
 }
 
 TEST_F(ImportGraphTest, OpenExtentsNeedAShape) {

@@ -322,6 +322,24 @@ func.func @convolution_input_gradient(%x: tensor<1x3x4xT>) -> tensor<1x6x2xT> at
   %0 = mpc.convolution_input_gradient %x, %w strides [2] padding [0] x [1] dilations [1] groups 2 : (tensor<1x3x4xT>, tensor<3x1x4xT>) -> tensor<1x6x2xT>
   return %0 : tensor<1x6x2xT>
 }
+func.func @convolution_filter_gradient(%x: tensor<2x6x2xT>, %g: tensor<2x3x4xT>) -> tensor<3x1x4xT> attributes {low = array<f64: 1.0, -1.0>, high = array<f64: 2.0, 0.5>} {
+  %0 = mpc.convolution_filter_gradient %x, %g strides [2] padding [0] x [1] dilations [1] groups 2 : (tensor<2x6x2xT>, tensor<2x3x4xT>) -> tensor<3x1x4xT>
+  return %0 : tensor<3x1x4xT>
+}
+func.func @pool_gradient_max(%g: tensor<1x2x2x2xT>, %x: tensor<1x4x4x2xT>) -> tensor<1x4x4x2xT> attributes {low = array<f64: 0.5, -1.0>, high = array<f64: 2.0, 1.0>} {
+  %0 = mpc.pool_gradient max %g of %x window [3, 3] strides [2, 2] padding [0, 0] x [1, 1] : (tensor<1x2x2x2xT>, tensor<1x4x4x2xT>) -> tensor<1x4x4x2xT>
+  return %0 : tensor<1x4x4x2xT>
+}
+func.func @pool_gradient_mean(%g: tensor<1x2x2x2xT>, %h: tensor<1x3x3x2xT>) -> (tensor<1x4x4x2xT>, tensor<1x5x5x2xT>) attributes {low = array<f64: -3.0, 0.25>, high = array<f64: 2.0, 1.0>} {
+  %0 = mpc.pool_gradient mean %g window [2, 2] strides [2, 2] padding [0, 0] x [0, 0] : (tensor<1x2x2x2xT>) -> tensor<1x4x4x2xT>
+  %1 = mpc.pool_gradient mean %h window [3, 3] strides [2, 2] padding [1, 1] x [1, 1] : (tensor<1x3x3x2xT>) -> tensor<1x5x5x2xT>
+  return %0, %1 : tensor<1x4x4x2xT>, tensor<1x5x5x2xT>
+}
+func.func @gradient_seed(%x: tensor<4x8xT>) -> tensor<4x8xT> attributes {low = array<f64: -2.0>, high = array<f64: 3.0>} {
+  %0 = mpc.gradient_seed : tensor<T>
+  %1 = mpc.multiply %x, %0 : tensor<4x8xT>, tensor<T>
+  return %1 : tensor<4x8xT>
+}
 func.func @attention(%q: tensor<1x3x2x4xT>, %k: tensor<1x3x2x4xT>, %v: tensor<1x3x2x4xT>) -> (tensor<1x3x2x4xT>, tensor<1x2x3xACC>) attributes {low = array<f64: -2.0, -3.0, 1.0>, high = array<f64: 2.0, 1.0, 2.0>} {
   %0, %1 = mpc.attention %q, %k, %v {scale = 0.5 : f64} : tensor<1x3x2x4xT>, tensor<1x3x2x4xT>, tensor<1x3x2x4xT>
   return %0, %1 : tensor<1x3x2x4xT>, tensor<1x2x3xACC>
@@ -431,4 +449,100 @@ func.func @batch_norm(%x: tensor<4x8xT>) -> tensor<4x8xT> attributes {low = arra
   %c = mpc.subtract %x, %m : tensor<4x8xT>, tensor<8xT>
   %y = mpc.multiply %c, %r : tensor<4x8xT>, tensor<8xT>
   return %y : tensor<4x8xT>
+}
+func.func @cross_entropy(%x: tensor<4x8xT>, %t: tensor<4x8xT>, %i: tensor<4xi32>) -> (tensor<4xT>, tensor<4xT>) attributes {low = array<f64: -6.0, -0.5, 0.0>, high = array<f64: 9.0, 1.0, 7.0>} {
+  %0 = mpc.softmax_cross_entropy %x, %t : tensor<4x8xT>, tensor<4x8xT> -> tensor<4xT>
+  %o = mpc.one_hot %i : tensor<4xi32> -> tensor<4x8xT>
+  %1 = mpc.softmax_cross_entropy %x, %o : tensor<4x8xT>, tensor<4x8xT> -> tensor<4xT>
+  return %0, %1 : tensor<4xT>, tensor<4xT>
+}
+
+// Operands that share numbers: affine forms know more than intervals.
+
+func.func @layer_norm(%x: tensor<4x8xT>) -> (tensor<4x8xT>, tensor<4x8xT>, tensor<4x8xT>) attributes {low = array<f64: -40.0>, high = array<f64: 56.0>} {
+  %g = mpc.constant dense<[-1.0, 0.5, 1.5, 1.25, -0.75, 0.5, 1.0, 0.25]> : tensor<8xT>
+  %b = mpc.constant dense<[0.5, 0.25, -1.0, 2.0, 0.125, 0.75, -1.5, 3.0]> : tensor<8xT>
+  %e = mpc.constant dense<0.0009765625> : tensor<T>
+  %m, %v = mpc.moments %x {axes = array<i64: 1>, keep_dims} : tensor<4x8xT> -> tensor<4x1xT>, tensor<4x1xT>
+  %s = mpc.add %v, %e : tensor<4x1xT>, tensor<T>
+  %r = mpc.rsqrt %s : tensor<4x1xT>
+  %i = mpc.multiply %r, %g : tensor<4x1xT>, tensor<8xT>
+  %n = mpc.negate %m : tensor<4x1xT>
+  %p = mpc.multiply %n, %i : tensor<4x1xT>, tensor<4x8xT>
+  %h = mpc.add %p, %b : tensor<4x8xT>, tensor<8xT>
+  %q = mpc.multiply %x, %i : tensor<4x8xT>, tensor<4x8xT>
+  %y = mpc.add %q, %h : tensor<4x8xT>, tensor<4x8xT>
+  %d = mpc.subtract %x, %m : tensor<4x8xT>, tensor<4x1xT>
+  %z = mpc.multiply %d, %r : tensor<4x8xT>, tensor<4x1xT>
+  return %y, %d, %z : tensor<4x8xT>, tensor<4x8xT>, tensor<4x8xT>
+}
+func.func @layer_norm_far(%x: tensor<4x8xT>) -> tensor<4x8xT> attributes {low = array<f64: 16384.0>, high = array<f64: 16640.0>} {
+  %e = mpc.constant dense<0.0009765625> : tensor<T>
+  %m, %v = mpc.moments %x {axes = array<i64: 1>, keep_dims} : tensor<4x8xT> -> tensor<4x1xT>, tensor<4x1xT>
+  %s = mpc.add %v, %e : tensor<4x1xT>, tensor<T>
+  %r = mpc.rsqrt %s : tensor<4x1xT>
+  %d = mpc.subtract %x, %m : tensor<4x8xT>, tensor<4x1xT>
+  %z = mpc.multiply %d, %r : tensor<4x8xT>, tensor<4x1xT>
+  return %z : tensor<4x8xT>
+}
+func.func @rms_norm(%x: tensor<4x8xT>) -> (tensor<4x8xT>, tensor<4x8xT>) attributes {low = array<f64: -40.0>, high = array<f64: 56.0>} {
+  %e = mpc.constant dense<0.0009765625> : tensor<T>
+  %2 = mpc.multiply %x, %x : tensor<4x8xT>, tensor<4x8xT>
+  %m = mpc.reduce mean %2 {axes = array<i64: 1>, keep_dims} : tensor<4x8xT> -> tensor<4x1xT>
+  %s = mpc.add %m, %e : tensor<4x1xT>, tensor<T>
+  %r = mpc.rsqrt %s : tensor<4x1xT>
+  %y = mpc.multiply %x, %r : tensor<4x8xT>, tensor<4x1xT>
+  %t = mpc.reduce sum %2 {axes = array<i64: 1>, keep_dims} : tensor<4x8xT> -> tensor<4x1xT>
+  %l = mpc.maximum %e, %t : tensor<T>, tensor<4x1xT>
+  %u = mpc.rsqrt %l : tensor<4x1xT>
+  %z = mpc.multiply %u, %x : tensor<4x1xT>, tensor<4x8xT>
+  return %y, %z : tensor<4x8xT>, tensor<4x8xT>
+}
+func.func @beside_extremes(%x: tensor<4x8xT>) -> (tensor<4x8xT>, tensor<4x8xT>) attributes {low = array<f64: -6.0>, high = array<f64: 9.0>} {
+  %m = mpc.reduce max %x {axes = array<i64: 1>, keep_dims} : tensor<4x8xT> -> tensor<4x1xT>
+  %d = mpc.subtract %x, %m : tensor<4x8xT>, tensor<4x1xT>
+  %y = mpc.exp %d : tensor<4x8xT>
+  %n = mpc.reduce min %x {axes = array<i64: 0>, keep_dims} : tensor<4x8xT> -> tensor<1x8xT>
+  %z = mpc.subtract %n, %x : tensor<1x8xT>, tensor<4x8xT>
+  return %y, %z : tensor<4x8xT>, tensor<4x8xT>
+}
+func.func @blend(%z: tensor<4x1xT>, %h: tensor<4x8xT>, %c: tensor<8xT>) -> tensor<4x8xT> attributes {low = array<f64: 0.0, -3.0, 1.0>, high = array<f64: 1.0, 2.0, 4.0>} {
+  %1 = mpc.constant dense<1.0> : tensor<T>
+  %p = mpc.multiply %z, %h : tensor<4x1xT>, tensor<4x8xT>
+  %o = mpc.subtract %1, %z : tensor<T>, tensor<4x1xT>
+  %q = mpc.multiply %o, %c : tensor<4x1xT>, tensor<8xT>
+  %y = mpc.add %p, %q : tensor<4x8xT>, tensor<4x8xT>
+  return %y : tensor<4x8xT>
+}
+func.func @cancels(%x: tensor<4x8xT>, %y: tensor<8xT>) -> (tensor<4x8xT>, tensor<4x8xT>) attributes {low = array<f64: -300.0, -1.0>, high = array<f64: 200.0, 4.0>} {
+  %s = mpc.add %x, %y : tensor<4x8xT>, tensor<8xT>
+  %n = mpc.negate %x : tensor<4x8xT>
+  %d = mpc.add %s, %n : tensor<4x8xT>, tensor<4x8xT>
+  %w = mpc.cast %x : tensor<4x8xT> to tensor<4x8xbf16>
+  %f = mpc.cast %w : tensor<4x8xbf16> to tensor<4x8xT>
+  %r = mpc.subtract %x, %f : tensor<4x8xT>, tensor<4x8xT>
+  return %d, %r : tensor<4x8xT>, tensor<4x8xT>
+}
+func.func @blend_scan(%x: tensor<1x6x3xT>) -> (tensor<1x3xT>, tensor<1x6x3xT>) attributes {low = array<f64: -1.0>, high = array<f64: 2.0>} {
+  %z = mpc.constant dense<0.0> : tensor<1x3xT>
+  %0:2 = mpc.scan inits(%z) scanned(%x) {steps = 6 : i64} : (tensor<1x3xT>, tensor<1x6x3xT>) -> (tensor<1x3xT>, tensor<1x6x3xT>) {
+  ^bb0(%h: tensor<1x3xT>, %slice: tensor<1x3xT>):
+    %1 = mpc.constant dense<1.0> : tensor<T>
+    %g = mpc.sigmoid %slice : tensor<1x3xT>
+    %c = mpc.tanh %slice : tensor<1x3xT>
+    %p = mpc.multiply %g, %h : tensor<1x3xT>, tensor<1x3xT>
+    %o = mpc.subtract %1, %g : tensor<T>, tensor<1x3xT>
+    %q = mpc.multiply %o, %c : tensor<1x3xT>, tensor<1x3xT>
+    %next = mpc.add %p, %q : tensor<1x3xT>, tensor<1x3xT>
+    mpc.yield %next, %o : tensor<1x3xT>, tensor<1x3xT>
+  }
+  return %0#0, %0#1 : tensor<1x3xT>, tensor<1x6x3xT>
+}
+func.func @swish(%x: tensor<4x8xT>) -> (tensor<4x8xT>, tensor<4x8xT>) attributes {low = array<f64: -300.0>, high = array<f64: 200.0>} {
+  %s = mpc.sigmoid %x : tensor<4x8xT>
+  %y = mpc.multiply %x, %s : tensor<4x8xT>, tensor<4x8xT>
+  %p = mpc.softplus %x : tensor<4x8xT>
+  %t = mpc.tanh %p : tensor<4x8xT>
+  %z = mpc.multiply %t, %x : tensor<4x8xT>, tensor<4x8xT>
+  return %y, %z : tensor<4x8xT>, tensor<4x8xT>
 }

@@ -24,7 +24,14 @@ namespace {
 using cts::ContractionCase;
 using cts::ContractionData;
 
-enum class Kernel { amxBFloat16, avx512BFloat16, avx512Float32, avx512Float32Ahead, avx2Float32 };
+enum class Kernel {
+  amxBFloat16,
+  avx512BFloat16,
+  avx512Float32,
+  avx512Float32Ahead,
+  avx512Widened,
+  avx2Float32
+};
 
 const MicroKernel *find(Kernel kernel) {
   if (cpu().isa < (kernel == Kernel::avx2Float32 ? MPC_RT_ISA_X86_64_V3 : MPC_RT_ISA_X86_64_V4))
@@ -38,14 +45,16 @@ const MicroKernel *find(Kernel kernel) {
     return &avx512Float32;
   case Kernel::avx512Float32Ahead:
     return &avx512Float32Ahead;
+  case Kernel::avx512Widened:
+    return &avx512Widened;
   case Kernel::avx2Float32:
     return &avx2Float32;
   }
 }
 
 std::string nameOf(Kernel kernel) {
-  static const char *const names[] = {"amxBFloat16", "avx512BFloat16", "avx512Float32",
-                                      "avx512Float32Ahead", "avx2Float32"};
+  static const char *const names[] = {"amxBFloat16",        "avx512BFloat16", "avx512Float32",
+                                      "avx512Float32Ahead", "avx512Widened",  "avx2Float32"};
   return names[static_cast<int>(kernel)];
 }
 
@@ -58,8 +67,10 @@ protected:
       GTEST_SKIP() << "this CPU does not run the kernel";
     small = *kernel;
     small.steps = 64 / kernel->depth;
-    small.blockRows = 3 * kernel->rows;
+    // Tiles pack where there are so many that each has a part.
+    small.blockRows = (kernel->multiplyAndPack ? 5 : 3) * kernel->rows;
     small.blockColumns = 3 * kernel->columns;
+    small.longRows = kernel->rows;
     small.groupPanels = std::min<int64_t>(kernel->groupPanels, 2);
     small.alongSteps = std::min<int64_t>(kernel->alongSteps, 1);
   }
@@ -104,6 +115,10 @@ protected:
                 {data.out.data(), largest, onResult, isConsumed, bits, rhsSums});
     team.end();
   }
+
+  // The kernel on the result sees each element once, and the product is the same without it.
+  void expectKernelOnce(const ContractionCase &shape, bool packed, unsigned threads,
+                        bool isConsumed, const std::string &name);
 
   // Every field from a few values each.
   ContractionCase draw(uint32_t index) const {
@@ -237,28 +252,56 @@ void addOne(void *const *arguments, int64_t begin, int64_t end) {
   }
 }
 
+void BlockedProducts::expectKernelOnce(const ContractionCase &shape, bool packed, unsigned threads,
+                                       bool isConsumed, const std::string &name) {
+  ContractionData data(shape), expected(shape);
+  run(expected, small);
+  const auto elements = shape.batch * shape.m * shape.n;
+  std::vector<double> sums(static_cast<size_t>(elements));
+  std::vector<uint8_t> seen(static_cast<size_t>(elements));
+  mpc_rt_dtype_t dtype = shape.out;
+  void *const arguments[] = {&dtype, data.out.data(), sums.data(), seen.data()};
+  const ResultKernel kernel{addOne, arguments, 4, 1, 1};
+  run(data, small, packed, threads, nullptr, &kernel, isConsumed);
+  for (int64_t e = 0; e < elements; ++e) {
+    ASSERT_EQ(seen[static_cast<size_t>(e)], 1) << name << ", element " << e;
+    ASSERT_EQ(sums[static_cast<size_t>(e)], 1 + loadElement(dtype, expected.out.data(), e))
+        << name << ", element " << e;
+  }
+  if (!isConsumed)
+    EXPECT_EQ(data.out, expected.out) << name;
+  else if (!shape.accumulate)
+    EXPECT_EQ(data.out, data.initial) << name << " wrote what nobody reads";
+}
+
 TEST_P(BlockedProducts, RunAKernelOnceOnEveryElement) {
   for (uint32_t i = 0; i < 60; ++i) {
-    ContractionData data(draw(i)), expected(data.shape);
-    run(expected, small);
-    const auto elements = data.shape.batch * data.shape.m * data.shape.n;
-    std::vector<double> sums(static_cast<size_t>(elements));
-    std::vector<uint8_t> seen(static_cast<size_t>(elements));
-    mpc_rt_dtype_t dtype = data.shape.out;
-    void *const arguments[] = {&dtype, data.out.data(), sums.data(), seen.data()};
-    const ResultKernel kernel{addOne, arguments, 4, 1, 1};
-    const bool isConsumed = i % 2, packed = data.shape.batch == 1 && i % 3 == 0;
-    run(data, small, packed, 1 + i % 3, nullptr, &kernel, isConsumed);
-    for (int64_t e = 0; e < elements; ++e) {
-      ASSERT_EQ(seen[static_cast<size_t>(e)], 1) << "case " << i << ", element " << e;
-      ASSERT_EQ(sums[static_cast<size_t>(e)], 1 + loadElement(dtype, expected.out.data(), e))
-          << "case " << i << ", element " << e;
-    }
-    if (!isConsumed)
-      EXPECT_EQ(data.out, expected.out) << "case " << i;
-    else if (!data.shape.accumulate)
-      EXPECT_EQ(data.out, data.initial) << "case " << i << " wrote what nobody reads";
+    const ContractionCase shape = draw(i);
+    expectKernelOnce(shape, /*packed=*/shape.batch == 1 && i % 3 == 0, 1 + i % 3,
+                     /*isConsumed=*/i % 2, "case " + std::to_string(i));
   }
+}
+
+// Rows that lie together are multiplied by all panels, some at a time: of one vector of columns, of
+// two, of four, and more than the result of some rows may have at once.
+TEST_P(BlockedProducts, MultiplyShortRows) {
+  uint32_t i = 0;
+  for (int64_t m : {1, 13, 60, 150})
+    for (int64_t n : {10, 16, 24, 40, 80, 96, 512, 513})
+      for (int64_t k : {1, 33, 64}) {
+        ContractionCase shape = draw(i++);
+        shape.batch = 1;
+        shape.m = m, shape.n = n, shape.k = k;
+        shape.transposeLhs = false;
+        const std::string name =
+            std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k);
+        ContractionData data(shape);
+        uint32_t largest = 0;
+        run(data, small, /*packed=*/true, 1 + i % 3, &largest);
+        EXPECT_EQ(data.difference(), "") << name;
+        EXPECT_EQ(largest, data.largest()) << name;
+        expectKernelOnce(shape, /*packed=*/true, 1 + i % 3, /*isConsumed=*/i % 2, name);
+      }
 }
 
 // Blocks as long as rows, and rows of several blocks.
@@ -383,7 +426,50 @@ INSTANTIATE_TEST_SUITE_P(
     Every, BlockedProducts,
     ::testing::Combine(::testing::Values(Kernel::amxBFloat16, Kernel::avx512BFloat16,
                                          Kernel::avx512Float32, Kernel::avx512Float32Ahead,
-                                         Kernel::avx2Float32),
+                                         Kernel::avx512Widened, Kernel::avx2Float32),
+                       ::testing::Bool()),
+    [](const auto &kernel) {
+      return nameOf(std::get<0>(kernel.param)) + (std::get<1>(kernel.param) ? "PackingOnce" : "");
+    });
+
+// These kernels differ in how they pack, in their blocks and in what their panels hold; each sum
+// goes along k in all of them.
+class Float32Products : public BlockedProducts {};
+
+TEST_P(Float32Products, SumAlongK) {
+  for (int flags = 0; flags < (widens() ? 8 : 4); ++flags)
+    for (int64_t k : {64, 129, 192}) {
+      const int transposed = flags % 4;
+      ContractionCase shape;
+      shape.lhs = shape.rhs = flags < 4 ? MPC_RT_BFLOAT16 : MPC_RT_FLOAT32;
+      shape.m = 62, shape.n = 200, shape.k = k;
+      shape.transposeLhs = transposed & 1, shape.transposeRhs = transposed & 2;
+      ContractionData data(shape);
+      for (int64_t i = 0; i < shape.m * k; ++i)
+        storeElement(shape.lhs, data.lhs.data(), i, std::sin(static_cast<double>(i)));
+      for (int64_t i = 0; i < k * shape.n; ++i)
+        storeElement(shape.rhs, data.rhs.data(), i, std::cos(static_cast<double>(i)));
+      std::vector<uint8_t> wanted(data.out.size());
+      for (int64_t m = 0; m < shape.m; ++m)
+        for (int64_t n = 0; n < shape.n; ++n) {
+          float sum = 0;
+          for (int64_t i = 0; i < k; ++i) {
+            const int64_t left = shape.transposeLhs ? i * shape.m + m : m * k + i;
+            const int64_t right = shape.transposeRhs ? n * k + i : i * shape.n + n;
+            sum = std::fma(static_cast<float>(loadElement(shape.lhs, data.lhs.data(), left)),
+                           static_cast<float>(loadElement(shape.rhs, data.rhs.data(), right)), sum);
+          }
+          storeElement(shape.out, wanted.data(), m * shape.n + n, sum);
+        }
+      run(data, small, /*packed=*/k == 129);
+      EXPECT_EQ(data.out, wanted) << "k " << k << ", transposed " << transposed;
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Every, Float32Products,
+    ::testing::Combine(::testing::Values(Kernel::avx512Float32, Kernel::avx512Float32Ahead,
+                                         Kernel::avx512Widened, Kernel::avx2Float32),
                        ::testing::Bool()),
     [](const auto &kernel) {
       return nameOf(std::get<0>(kernel.param)) + (std::get<1>(kernel.param) ? "PackingOnce" : "");

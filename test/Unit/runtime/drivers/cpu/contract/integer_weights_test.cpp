@@ -35,8 +35,9 @@ std::vector<int8_t> draw(int64_t count, uint32_t seed) {
 class Int8Kernels : public ::testing::TestWithParam<const Int8Kernel *> {
 protected:
   void SetUp() override {
-    const bool runs = &kernel == &amxInt8 ? has(MPC_RT_FEATURE_AMX_INT8) && mayUseTiles()
-                                          : has(MPC_RT_FEATURE_AVX512_VNNI);
+    const bool runs = &kernel == &amxInt8    ? has(MPC_RT_FEATURE_AMX_INT8) && mayUseTiles()
+                      : &kernel == &vnniInt8 ? has(MPC_RT_FEATURE_AVX512_VNNI)
+                                             : cpu().isa >= MPC_RT_ISA_X86_64_V3;
     if (!runs)
       GTEST_SKIP() << "this CPU has no " << kernel.name;
   }
@@ -65,7 +66,7 @@ protected:
   ThreadTeam team{2};
 };
 
-INSTANTIATE_TEST_SUITE_P(Every, Int8Kernels, ::testing::Values(&vnniInt8, &amxInt8),
+INSTANTIATE_TEST_SUITE_P(Every, Int8Kernels, ::testing::Values(&avx2Int8, &vnniInt8, &amxInt8),
                          [](const auto &info) { return std::string(info.param->name); });
 
 TEST_P(Int8Kernels, MultiplyExactly) {

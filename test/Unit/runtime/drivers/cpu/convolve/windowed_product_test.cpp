@@ -6,6 +6,8 @@
 #include "runtime/drivers/cpu/convolve/windowed_product.h"
 #include "test/Unit/runtime/drivers/cpu/kernels/micro_kernel_draws.h"
 
+#include <algorithm>
+
 namespace mpc::rt {
 namespace {
 
@@ -55,6 +57,28 @@ TEST_P(WindowedProducts, AreExactOverDirectionsWindowsAndEpilogues) { expectExac
 TEST_P(WindowedProducts, KeepAnInfinityInItsPlace) { expectInfinityInItsPlace(200); }
 
 TEST_P(WindowedProducts, AddUpInAnOrderThatThreadsDoNotChange) { expectOrderOfOneThread(60); }
+
+// Where lanes start is found once for the same images, and anew for others.
+TEST_P(WindowedProducts, GoFromImagesToOthers) {
+  ConvolutionCase c;
+  c.batch = 3;
+  c.channels = 4, c.filters = 6;
+  c.images = {7, 9}, c.kernel = {3, 3};
+  c.low = c.high = c.strides = c.dilations = {1, 1};
+  c.lhs = c.rhs = c.out = takesBFloat16() ? MPC_RT_BFLOAT16 : MPC_RT_FLOAT32;
+  ConvolutionData before(c), data(c);
+  const Convolution shape = resolve(data);
+  ThreadTeam team(2);
+  team.begin();
+  WindowedProduct product(team, vectorKernels(isa()), *GetParam(), shape);
+  for (int turn = 0; turn < 2; ++turn)
+    runProduct(product, shape, before);
+  EXPECT_EQ(before.difference(), "");
+  std::fill(before.lhs.begin(), before.lhs.end(), uint8_t{0});
+  runProduct(product, shape, data);
+  EXPECT_EQ(data.difference(), "");
+  team.end();
+}
 
 // Filter gradients whose sample is packed in bands, along rows or along planes.
 TEST_P(WindowedProducts, AreExactInBands) {

@@ -69,6 +69,18 @@ TEST(Reasons, SayWhereTheyWereMeasured) {
               "over before oneDNN's threads are awake; measured on Zen 4, not on this kind of CPU");
 }
 
+// Where a Zen 5 predicts in float32 its threads do not wait for oneDNN's.
+TEST(ContractionRules, KeepWeightsOnOneTeamWhereThatWasMeasured) {
+  Contraction shape;
+  shape.batch = 1, shape.m = 2048, shape.n = 256, shape.k = 256;
+  shape.lhs = shape.rhs = shape.out = MPC_RT_FLOAT32;
+  for (bool isKept : {false, true}) {
+    const ContractionTraits traits{avx512Float32, shape, isKept, /*launches=*/false};
+    EXPECT_EQ(isWorthwhile(zen5, traits).isTaken, isKept);
+    EXPECT_FALSE(isWorthwhile(zen4, traits).isTaken);
+  }
+}
+
 class KernelRules : public ::testing::TestWithParam<uint32_t> {
 protected:
   // Every rule says when it holds and where that was measured.
@@ -87,8 +99,8 @@ INSTANTIATE_TEST_SUITE_P(Every, KernelRules,
                                            intelWithBFloat16, intelWithAmx, unknownCpu));
 
 TEST_P(KernelRules, AnswerEveryContraction) {
-  for (const MicroKernel *kernel :
-       {&avx2Float32, &avx512Float32, &avx512Float32Ahead, &avx512BFloat16, &amxBFloat16})
+  for (const MicroKernel *kernel : {&avx2Float32, &avx512Float32, &avx512Float32Ahead,
+                                    &avx512BFloat16, &avx512Widened, &amxBFloat16})
     for (mpc_rt_dtype_t dtype : {MPC_RT_FLOAT32, MPC_RT_BFLOAT16, MPC_RT_FLOAT16})
       for (int64_t m : {1, 40, 1024})
         for (int64_t n : {4, 40, 4096})

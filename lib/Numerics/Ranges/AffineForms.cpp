@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Forms of elementwise arithmetic, op by op.
+#include "lib/Numerics/Ranges/AffineForms.h"
+
+using namespace mlir;
+using namespace mpc;
+
+FormSymbol AffineForms::symbolOf(Value value, Kind kind) const {
+  return places.lookup(value) * kKinds + kind;
+}
+
+const Bound *AffineForms::boundOf(Value value) const {
+  auto found = bounds.find(value);
+  return found == bounds.end() ? nullptr : &found->second;
+}
+
+/// Whether relations are about the value as it is, not about what it is made of.
+static bool isReadWhole(Value value) {
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+    auto product = dyn_cast<MultiplyOp>(user);
+    return isa<MomentsOp, ReduceOp>(user) || (product && product.getLhs() == product.getRhs());
+  });
+}
+
+AffineForm AffineForms::formOf(Value value, bool isWhole) const {
+  return isWhole ? AffineForm::ofSymbol(symbolOf(value)) : forms.find(value)->second;
+}
+
+/// The form of the real number that the op makes of its operands.
+std::optional<AffineForm> AffineForms::combine(Operation &op) const {
+  if (isa<NegateOp>(op))
+    return formOf(op.getOperand(0), false).negated();
+  if (isa<CastOp, BroadcastLikeOp, StopGradientOp>(op))
+    return formOf(op.getOperand(0), false);
+  auto ranges = [this](FormSymbol symbol) { return rangeOf(symbol); };
+  // With what is known of both operands; else of one; else of neither.
+  for (unsigned whole = 0; whole < 4; ++whole) {
+    const AffineForm lhs = formOf(op.getOperand(0), whole & 1),
+                     rhs = formOf(op.getOperand(1), whole & 2);
+    const std::optional<AffineForm> form = isa<MultiplyOp>(op)   ? lhs.times(rhs, ranges)
+                                           : isa<SubtractOp>(op) ? lhs.plus(rhs.negated())
+                                                                 : lhs.plus(rhs);
+    if (form)
+      return form;
+  }
+  return std::nullopt;
+}
+
+AffineForm AffineForms::relate(AffineForm form) const {
+  for (auto [center, input] : centers)
+    if (form.contains(center) && form.contains(input)) {
+      std::optional<AffineForm> other = form.withSum(input, center, center + IsDeviation);
+      // Else the center is left beside the deviation.
+      if (other && other->getTerms().size() < form.getTerms().size())
+        form = std::move(*other);
+    }
+  for (auto [factors, product] : products)
+    if (form.contains(factors.first) && form.contains(factors.second))
+      if (std::optional<AffineForm> other =
+              form.withProduct(factors.first, factors.second, product))
+        form = std::move(*other);
+  return form;
+}
+
+void AffineForms::define(Value value, const Bound &bound) {
+  places[value] = unsigned(places.size());
+  if (!isa<FloatType>(elementTypeOf(value)) || !bound.isFinite())
+    return;
+  bounds[value] = bound;
+  bounds[value].constant = nullptr;
+  ranges[symbolOf(value)] = {bound.low, bound.high};
+  forms[value] = bound.low == bound.high ? AffineForm::ofNumber(bound.low)
+                                         : AffineForm::ofSymbol(symbolOf(value));
+  addCenter(value);
+  if (auto root = value.getDefiningOp<RsqrtOp>())
+    addInverseRoot(root);
+}
+
+static bool isArithmetic(Operation &op) {
+  if (!isa<AddOp, SubtractOp, MultiplyOp, NegateOp, CastOp, BroadcastLikeOp, StopGradientOp>(op))
+    return false;
+  auto isWideFloat = [](Value value) {
+    return isa<FloatType>(elementTypeOf(value)) &&
+           elementTypeOf(value).getIntOrFloatBitWidth() >= 16;
+  };
+  return isWideFloat(op.getResult(0)) && llvm::all_of(op.getOperands(), [&](Value value) {
+           return isWideFloat(value) || isa<BroadcastLikeOp>(op);
+         });
+}
+
+static bool rounds(Operation &op) {
+  if (auto cast = dyn_cast<CastOp>(op))
+    return elementTypeOf(cast.getInput()).getIntOrFloatBitWidth() >= 32 ||
+           elementTypeOf(cast.getResult()).getIntOrFloatBitWidth() < 32;
+  return isa<AddOp, SubtractOp, MultiplyOp>(op);
+}
+
+static void narrow(Bound &bound, RealRange range, Operation &op) {
+  if (std::isnan(range.low) || std::isnan(range.high))
+    return;
+  Bound formed = Bound::of(range.low, range.high);
+  formed.widen();
+  formed = rounded(formed, elementTypeOf(op.getResult(0)));
+  const double low = std::max(bound.low, formed.low), high = std::min(bound.high, formed.high);
+  if (low <= high)
+    bound.low = low, bound.high = high;
+}
+
+void AffineForms::define(Operation &op, MutableArrayRef<Bound> results) {
+  std::optional<AffineForm> form;
+  if (isArithmetic(op) && llvm::all_of(op.getOperands(), [&](Value operand) {
+        return boundOf(operand) || (isa<BroadcastLikeOp>(op) && operand != op.getOperand(0));
+      }))
+    form = combine(op);
+  if (form) {
+    auto ranges = [this](FormSymbol symbol) { return rangeOf(symbol); };
+    narrow(results[0], form->range(ranges), op);
+    form = relate(std::move(*form));
+    narrow(results[0], form->range(ranges), op);
+  }
+  for (auto [value, bound] : llvm::zip_equal(op.getResults(), results))
+    define(value, bound);
+  Value result = form ? op.getResult(0) : Value();
+  if (!result || !boundOf(result) || isReadWhole(result) || results[0].low == results[0].high)
+    return;
+  if (rounds(op)) {
+    // Kernels may make 0 of subnormal numbers, and of factors that are.
+    double factors = 0;
+    if (isa<MultiplyOp>(op))
+      for (Value operand : op.getOperands())
+        factors += boundOf(operand)->magnitude();
+    form->addRest(halfUnit(elementTypeOf(result), results[0].magnitude()) * (1 + 0x1p-10) +
+                  (1 + factors) * 0x1p-126);
+  }
+  forms[result] = std::move(*form);
+}
