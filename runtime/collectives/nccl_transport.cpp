@@ -156,7 +156,7 @@ private:
     }
   }
 
-  // What is under way ends with the communicator. Behind it the stream copies to memory that a
+  // Messages under way end with the communicator. Behind them the stream copies to memory that a
   // failed exchange gives back.
   void loseRank() {
     (void)api.commAbort(communicator);
