@@ -4,7 +4,9 @@
  * 0 of 1.
  *
  * Every rank calls the same functions in the same order. A rank's calls come from one thread at a
- * time. After a failure every later call fails: the job cannot go on, but may save what it has. */
+ * time. After a failure every later call fails: the job cannot go on, but may save what it has.
+ * Nothing is received any more; but other ranks may still read what was being sent, so that it has
+ * to stay as it is until mpc_rt_communicator_abort or the end of the process. */
 #ifndef MPC_RT_COLLECTIVES_H
 #define MPC_RT_COLLECTIVES_H
 

@@ -13,7 +13,8 @@ namespace {
 // The constants of an implementation that are used here.
 template <typename Handle> struct MpiConstants {
   const char *name;
-  Handle world, byte, errorsReturn;
+  size_t eagerBytes;
+  Handle world, byte, errorsReturn, noRequest;
   void *ignoredStatus;
   int threads[4]; // MPI_THREAD_SINGLE to MPI_THREAD_MULTIPLE
 };
@@ -40,6 +41,7 @@ public:
     find(mpiIsend, "MPI_Isend");
     find(mpiIrecv, "MPI_Irecv");
     find(mpiTest, "MPI_Test");
+    find(mpiCancel, "MPI_Cancel");
     find(mpiAbort, "MPI_Abort");
     find(mpiFinalize, "MPI_Finalize");
     complete = all;
@@ -47,6 +49,7 @@ public:
 
   bool isComplete() const { return complete; }
   const char *name() const override { return constants.name; }
+  size_t eagerBytes() const override { return constants.eagerBytes; }
   bool isInitialized() override { return flagOf(mpiInitialized); }
   bool isFinalized() override { return flagOf(mpiFinalized); }
   bool initialize(Threads wanted, Threads &provided) override {
@@ -96,6 +99,15 @@ public:
     done = flag != 0;
     return worked;
   }
+  bool isUnderWay(const MpiRequest &request) override {
+    const Handle handle = fromPointer(request.handle);
+    return handle != Handle() && handle != constants.noRequest;
+  }
+  void cancel(MpiRequest &request) override {
+    Handle handle = fromPointer(request.handle);
+    if (isUnderWay(request))
+      (void)mpiCancel(&handle);
+  }
   void endJob(int code) override { (void)mpiAbort(constants.world, code); }
   void finalize() override { (void)mpiFinalize(); }
 
@@ -144,6 +156,7 @@ private:
   int (*mpiIsend)(const void *, int, Handle, int, int, Handle, Handle *) = nullptr;
   int (*mpiIrecv)(void *, int, Handle, int, int, Handle, Handle *) = nullptr;
   int (*mpiTest)(Handle *, int *, void *) = nullptr;
+  int (*mpiCancel)(Handle *) = nullptr;
   int (*mpiAbort)(Handle, int) = nullptr;
   int (*mpiFinalize)() = nullptr;
 };
@@ -173,20 +186,30 @@ bool hasStandardAbi(void *library) {
 std::unique_ptr<MpiCalls> identify(void *library) {
   if (void *world = dlsym(library, "ompi_mpi_comm_world"))
     return complete<void *>(library, {"Open MPI",
+                                      60 << 10,
                                       world,
                                       dlsym(library, "ompi_mpi_byte"),
                                       dlsym(library, "ompi_mpi_errors_return"),
+                                      dlsym(library, "ompi_request_null"),
                                       nullptr,
                                       {0, 1, 2, 3}});
   if (hasStandardAbi(library))
     return complete<void *>(library, {"MPI ABI",
+                                      16 << 10,
                                       constantPointer(0x101),
                                       constantPointer(0x247),
                                       constantPointer(0x143),
+                                      constantPointer(0x180),
                                       nullptr,
                                       {0, 1024, 2048, 4096}});
-  return complete<int>(
-      library, {"MPICH", 0x44000000, 0x4c00010d, 0x54000001, constantPointer(1), {0, 1, 2, 3}});
+  return complete<int>(library, {"MPICH",
+                                 16 << 10,
+                                 0x44000000,
+                                 0x4c00010d,
+                                 0x54000001,
+                                 0x2c000000,
+                                 constantPointer(1),
+                                 {0, 1, 2, 3}});
 }
 
 void *openFirst(std::initializer_list<const char *> files, int flags) {

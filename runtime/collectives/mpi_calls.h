@@ -33,6 +33,8 @@ public:
   virtual ~MpiCalls() = default;
 
   virtual const char *name() const = 0;
+  // As many bytes go over TCP at once, without waiting for an answer that there is room.
+  virtual size_t eagerBytes() const = 0;
   virtual bool isInitialized() = 0;
   virtual bool isFinalized() = 0;
   virtual bool initialize(Threads wanted, Threads &provided) = 0;
@@ -49,6 +51,11 @@ public:
   virtual bool receive(MpiCommunicator communicator, void *data, size_t bytes, unsigned peer,
                        int tag, MpiRequest &request) = 0;
   virtual bool test(MpiRequest &request, bool &done) = 0;
+  // Whether it has begun, and no test() has said that it is over.
+  virtual bool isUnderWay(const MpiRequest &request) = 0;
+  // For what is received, if it is under way: it comes nowhere, unless it is there already. The
+  // next tests say when it is over.
+  virtual void cancel(MpiRequest &request) = 0;
   virtual void endJob(int code) = 0;
   virtual void finalize() = 0;
 };

@@ -5,6 +5,7 @@
 #include "runtime/collectives/mpi_calls.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
@@ -20,15 +21,19 @@ namespace {
 
 // A message is cut into pieces whose length is an int.
 constexpr size_t mostBytes = size_t(1) << 30;
-// Over a network pieces are so short that MPIs send them at once. What is longer waits until the
-// other rank answers that there is room, and on a TCP connection that answer stands behind all that
-// goes there: messages both ways then go one after the other.
-constexpr size_t eagerBytes = 60 << 10;
 constexpr size_t piecesAhead = 4;
 constexpr size_t hostBytes = 64;
 constexpr int dataTag = 1, waitingTag = 2;
 // Ranks that wait for each other notice it within so many seconds of each other.
 constexpr double waitingSeconds = 2;
+// A message of which a part has come already is not cancelled until the rest is there.
+constexpr double cancellingSeconds = 2;
+
+using Clock = std::chrono::steady_clock;
+
+double secondsSince(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
 
 // The MPI of the process, once it is open.
 std::unique_ptr<MpiCalls> &openedMpi() {
@@ -36,12 +41,49 @@ std::unique_ptr<MpiCalls> &openedMpi() {
   return calls;
 }
 
+// Whether a rank was lost: MPI's end would wait for it.
+std::atomic<bool> isJobBroken{false};
+
 // Ends the MPI that the runtime began when the process ends well. A process that ends otherwise
 // leaves MPI as it is: the launcher then ends the other ranks.
 void finalizeAtExit() {
-  if (openedMpi() && !openedMpi()->isFinalized())
+  if (openedMpi() && !openedMpi()->isFinalized() && !isJobBroken)
     openedMpi()->finalize();
 }
+
+// A failed exchange gives memory back, into which nothing may be written then.
+void stopReceiving(MpiCalls &calls, std::vector<MpiRequest> &underWay) {
+  const auto begin = Clock::now();
+  for (MpiRequest &request : underWay)
+    calls.cancel(request);
+  for (MpiRequest &request : underWay)
+    while (calls.isUnderWay(request) && secondsSince(begin) < cancellingSeconds) {
+      bool done = false;
+      if (!calls.test(request, done))
+        break;
+    }
+}
+
+// Messages that come in this order, as long as somebody waits for them.
+class Received {
+public:
+  explicit Received(MpiCalls &calls) : calls(calls) {}
+  Received(const Received &) = delete;
+  Received &operator=(const Received &) = delete;
+  ~Received() {
+    if (taken != messages.size())
+      stopReceiving(calls, messages);
+  }
+
+  MpiRequest &add() { return messages.emplace_back(); }
+  MpiRequest &next() { return messages[taken]; }
+  void take() { ++taken; }
+
+private:
+  MpiCalls &calls;
+  std::vector<MpiRequest> messages;
+  size_t taken = 0;
+};
 
 class MpiTransport : public Transport {
 public:
@@ -58,7 +100,7 @@ public:
   void endJob(int code) override { calls.endJob(code); }
 
   mpc_rt_status_t exchange(const Exchange &call) override {
-    const size_t pieceBytes = isNear(call.peer) ? mostBytes : eagerBytes;
+    const size_t pieceBytes = isNear(call.peer) ? mostBytes : calls.eagerBytes();
     if (std::max(call.sentBytes, call.receivedBytes) <= pieceBytes)
       return exchangeWith(call.peer, call.sent, call.sentBytes, call.peer, call.received,
                           call.receivedBytes);
@@ -66,11 +108,15 @@ public:
                        [](size_t, const void *, size_t) {});
   }
 
-  // On one machine a few pieces are received ahead, which stay in a cache.
+  // On one machine a few pieces are received ahead, which stay in a cache. Over a network pieces
+  // are so short that the MPI sends them at once. What is longer waits until the other rank answers
+  // that there is room, and on a TCP connection that answer stands behind all that goes there:
+  // messages both ways then go one after the other.
   mpc_rt_status_t exchangeInPieces(const Exchange &call, size_t pieceBytes,
                                    const TakePiece &take) override {
-    return isNear(call.peer) ? exchangeCut(call, pieceBytes, piecesAhead * pieceBytes, take)
-                             : exchangeCut(call, eagerBytes, /*room=*/call.receivedBytes, take);
+    return isNear(call.peer)
+               ? exchangeCut(call, pieceBytes, piecesAhead * pieceBytes, take)
+               : exchangeCut(call, calls.eagerBytes(), /*room=*/call.receivedBytes, take);
   }
 
   // The name of each rank's machine, for messages.
@@ -95,11 +141,12 @@ private:
                               const TakePiece &take) {
     auto lengthAt = [&](size_t begin, size_t bytes) { return std::min(pieceBytes, bytes - begin); };
     auto placeOf = [&](size_t begin) { return static_cast<char *>(call.received) + begin % room; };
-    std::deque<MpiRequest> sent, received;
+    std::deque<MpiRequest> sent;
+    Received received(calls);
     auto receive = [&](size_t begin) {
       return begin >= call.receivedBytes ||
              calls.receive(communicator, placeOf(begin), lengthAt(begin, call.receivedBytes),
-                           call.peer, dataTag, received.emplace_back());
+                           call.peer, dataTag, received.add());
     };
     for (size_t begin = 0; begin < room; begin += pieceBytes)
       if (!receive(begin))
@@ -109,9 +156,9 @@ private:
                       lengthAt(begin, call.sentBytes), call.peer, dataTag, sent.emplace_back()))
         return failWith(call.peer, "cannot be sent to");
     for (size_t begin = 0; begin < call.receivedBytes; begin += pieceBytes) {
-      if (auto status = wait(received.front(), call.peer))
+      if (auto status = wait(received.next(), call.peer))
         return status;
-      received.pop_front();
+      received.take();
       take(begin, placeOf(begin), lengthAt(begin, call.receivedBytes));
       if (!receive(begin + room))
         return failWith(call.peer, "cannot be received from");
@@ -124,20 +171,23 @@ private:
 
   mpc_rt_status_t exchangeWith(unsigned to, const void *sent, size_t sentBytes, unsigned from,
                                void *received, size_t receivedBytes) {
-    MpiRequest send, receive;
+    MpiRequest send;
+    Received coming(calls);
     const bool sends = sentBytes != 0, receives = receivedBytes != 0;
-    if (receives && !calls.receive(communicator, received, receivedBytes, from, dataTag, receive))
+    if (receives &&
+        !calls.receive(communicator, received, receivedBytes, from, dataTag, coming.add()))
       return failWith(from, "cannot be received from");
     if (sends && !calls.send(communicator, sent, sentBytes, to, dataTag, send))
       return failWith(to, "cannot be sent to");
     if (receives)
-      if (auto status = wait(receive, from))
+      if (auto status = wait(coming.next(), from))
         return status;
+    if (receives)
+      coming.take();
     return sends ? wait(send, to) : MPC_RT_OK;
   }
 
   mpc_rt_status_t wait(MpiRequest &request, unsigned peer) {
-    using Clock = std::chrono::steady_clock;
     const auto begin = Clock::now();
     for (unsigned tries = 0;; ++tries) {
       bool done = false;
@@ -149,8 +199,9 @@ private:
         continue;
       // Ranks may share CPUs: who waits lets others run.
       sched_yield();
-      const double waited = std::chrono::duration<double>(Clock::now() - begin).count();
+      const double waited = secondsSince(begin);
       if (waited > timeoutSeconds) {
+        isJobBroken = true;
         const unsigned silent = findSilent(peer);
         return fail(MPC_RT_UNAVAILABLE,
                     "rank %u on %s has not answered for %.0f seconds, says rank %u; it hangs or is "
@@ -168,31 +219,26 @@ private:
   // long tells all others for whom, and who says nothing is the one.
   unsigned findSilent(unsigned peer) {
     std::vector<uint32_t> awaited(ranks, UINT32_MAX);
-    std::vector<MpiRequest> requests(2 * ranks);
-    std::vector<bool> isUnderWay(2 * ranks);
+    std::vector<MpiRequest> sent(ranks), received(ranks);
     uint32_t &own = waiting[ownRank] = peer; // outlives this call, as what is under way may
     for (unsigned other = 0; other != ranks; ++other) {
       if (other == ownRank)
         continue;
-      isUnderWay[other] = calls.receive(communicator, &waiting[other], sizeof own, other,
-                                        waitingTag, requests[other]);
-      isUnderWay[ranks + other] =
-          calls.send(communicator, &own, sizeof own, other, waitingTag, requests[ranks + other]);
+      (void)calls.receive(communicator, &waiting[other], sizeof own, other, waitingTag,
+                          received[other]);
+      (void)calls.send(communicator, &own, sizeof own, other, waitingTag, sent[other]);
     }
-    using Clock = std::chrono::steady_clock;
     const auto begin = Clock::now();
-    while (std::chrono::duration<double>(Clock::now() - begin).count() < waitingSeconds) {
-      for (unsigned i = 0; i != 2 * ranks; ++i) {
+    while (secondsSince(begin) < waitingSeconds) {
+      for (unsigned other = 0; other != ranks; ++other) {
         bool done = false;
-        if (!isUnderWay[i] || (calls.test(requests[i], done) && !done))
-          continue;
-        isUnderWay[i] = false;
-        if (done && i < ranks)
-          awaited[i] = waiting[i];
+        if (calls.isUnderWay(received[other]) && calls.test(received[other], done) && done)
+          awaited[other] = waiting[other];
       }
       timespec pause = {0, 1000000};
       nanosleep(&pause, nullptr);
     }
+    stopReceiving(calls, received);
     for (unsigned steps = 0; steps != ranks && awaited[peer] < ranks; ++steps)
       peer = awaited[peer];
     return peer;
@@ -203,6 +249,7 @@ private:
   }
 
   mpc_rt_status_t failWith(unsigned peer, const char *what) const {
+    isJobBroken = true;
     return fail(MPC_RT_UNAVAILABLE, "%s: %s rank %u on %s; rank %u stops", calls.name(), what, peer,
                 hostOf(peer), ownRank);
   }
@@ -212,9 +259,8 @@ private:
   const unsigned ownRank, ranks;
   const bool staysOnOneThread;
   const double timeoutSeconds;
-  std::vector<char> hosts; // of each rank, hostBytes each
-  // Receives that findSilent began may still write here.
-  std::vector<uint32_t> waiting;
+  std::vector<char> hosts;       // of each rank, hostBytes each
+  std::vector<uint32_t> waiting; // for whom each rank waits, of those that said it
 };
 
 // Finds the library and initializes it, unless the program has.

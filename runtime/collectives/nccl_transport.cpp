@@ -44,7 +44,7 @@ public:
         timeoutSeconds(timeoutSeconds) {}
   ~NcclTransport() override {
     if (communicator && session->makeCurrent() == MPC_RT_OK)
-      (void)(isLost ? api.commAbort : api.commDestroy)(communicator);
+      (void)api.commDestroy(communicator);
   }
 
   unsigned rank() const override { return launcher->rank(); }
@@ -133,10 +133,12 @@ private:
     for (;;) {
       const cuda::Result result = session->cuda.streamQuery(session->stream);
       nccl::Result error = 0;
-      if (auto status = check(api.commGetAsyncError(communicator, &error), "rank is lost"))
+      if (auto status = check(api.commGetAsyncError(communicator, &error), "rank is lost")) {
+        loseRank();
         return status;
+      }
       if (error != 0 && error != nccl::inProgress) {
-        isLost = true;
+        loseRank();
         return fail(MPC_RT_UNAVAILABLE, "NCCL: rank %u is lost: %s; rank %u stops", peer,
                     api.getErrorString(error), rank());
       }
@@ -144,7 +146,7 @@ private:
         return session->check(result, "messages between ranks");
       const double waited = std::chrono::duration<double>(Clock::now() - begin).count();
       if (waited > timeoutSeconds) {
-        isLost = true;
+        loseRank();
         return fail(MPC_RT_UNAVAILABLE,
                     "rank %u has not answered for %.0f seconds, says rank %u; it hangs or is much "
                     "slower (MPC_COLLECTIVES_TIMEOUT sets the seconds)",
@@ -154,13 +156,23 @@ private:
     }
   }
 
+  // Messages under way end with the communicator. Behind them the stream copies to memory that a
+  // failed exchange gives back.
+  void loseRank() {
+    (void)api.commAbort(communicator);
+    communicator = nullptr;
+    using Clock = std::chrono::steady_clock;
+    const auto end = Clock::now() + std::chrono::seconds(2);
+    while (session->cuda.streamQuery(session->stream) == cuda::notReady && Clock::now() < end)
+      sched_yield();
+  }
+
   const nccl::Api &api;
   const std::unique_ptr<Transport> launcher;
   const std::unique_ptr<cuda::DeviceSession> session;
   cuda::Memory sent, received;
-  nccl::Communicator communicator = nullptr;
+  nccl::Communicator communicator = nullptr; // none after a rank is lost
   const double timeoutSeconds;
-  bool isLost = false; // what is under way will not end
 };
 
 } // namespace

@@ -45,8 +45,7 @@ class JsonOutput : public training::Callback {
 public:
   explicit JsonOutput(Console &console) : console_(console) {}
   Status historyChanged(const std::vector<training::Logs> &history) override {
-    int64_t epoch = static_cast<int64_t>(history.size()) - 1;
-    return console_.write(training::jsonLine(epoch, history.back()) + "\n");
+    return console_.write(training::jsonLine(int64_t(history.size()) - 1, history.back()) + "\n");
   }
 
 private:
@@ -87,8 +86,6 @@ public:
       return console_.fail(told.failure());
     Interruption interruption;
     training::FitOptions fit = fitOptions();
-    fit.shuffle = options_.shuffle;
-    fit.seed = options_.session.seed;
     fit.validation = data_.validation ? &*data_.validation : nullptr;
     for (const auto &callback : callbacks_)
       fit.callbacks.push_back(callback.get());
@@ -334,6 +331,8 @@ private:
     fit.epochs = options_.epochs;
     fit.batchSize = options_.batchSize;
     fit.steps = options_.steps;
+    fit.shuffle = options_.shuffle;
+    fit.seed = options_.session.seed;
     return fit;
   }
   uint64_t expectedSteps() const {
@@ -437,28 +436,27 @@ Status compareRanks(training::RankJob &job, const TrainOptions &options, Session
                       {"the data's rows", training::digestOfData(data.train)}});
 }
 
-int trainOnRank(TrainOptions &options, training::RankJob &job, Console &console) {
+int trainOnRank(TrainOptions &options, training::RankJob &job,
+                Result<std::unique_ptr<Session>> &session, Console &console) {
   if (!job.isFirst())
     options.keepToOneself();
   console.doing("loading " + options.session.library, loadingAdvice);
-  Result<std::unique_ptr<Session>> session = Session::open(options.session);
+  session = Session::open(options.session);
   if (session && !options.deterministicRanks &&
       MPC_RT_EXECUTABLE_HAS(&(*session)->executable(), batch_parts))
     options.deterministicRanks = (*session)->executable().batch_parts;
   Status opened =
       session ? job.join(**session, options.deterministicRanks) : Status(session.failure());
   if (opened && options.deterministicRanks && !options.numerics.folder.empty())
-    opened =
-        Failure("--numerics: reports what ranks compute, not the parts of --deterministic-ranks; "
-                "leave one of the two out");
+    opened = Failure("--numerics: reports what ranks compute, not the parts of "
+                     "--deterministic-ranks; leave one of the two out");
   if (opened && !options.trace.empty() && job.size() > 1 && training::hasParts(**session))
     opened = Failure("--trace: reads whole variables behind each step, of which ranks have parts "
                      "here; trace one rank, or compile without --shard=optimizer");
   if (opened && options.deterministicRanks && options.session.tuning.way == TuningWay::measure)
-    opened =
-        Failure("--tune: ranks would measure different kernels, which sum in other orders, and "
-                "--deterministic-ranks promises equal bytes; leave one of the two out, or give "
-                "all ranks one file of mpc-run tune: --tune=FILE");
+    opened = Failure("--tune: ranks would measure different kernels, which sum in other orders, "
+                     "and --deterministic-ranks promises equal bytes; leave one of the two out, or "
+                     "give all ranks one file of mpc-run tune: --tune=FILE");
   Status told;
   if (!job.agree(opened, told))
     return console.fail(told.failure());
@@ -490,7 +488,9 @@ int train(Arguments &arguments, Console &console) {
   Result<std::unique_ptr<training::RankJob>> job = training::RankJob::open();
   if (!job)
     return console.fail(job.failure());
-  const int code = trainOnRank(options, **job, console);
+  // Other ranks may still read what a failed exchange sends, as long as there is the job.
+  Result<std::unique_ptr<Session>> session = Failure("");
+  const int code = trainOnRank(options, **job, session, console);
   // The others would wait for this rank. After an interruption all ranks leave by themselves.
   if (code != Done && code < 128)
     (*job)->end(code);

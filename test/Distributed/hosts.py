@@ -10,6 +10,7 @@ import argparse
 import contextlib
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -69,7 +70,9 @@ def environment(folder, addresses, slots):
                 PRTE_MCA_prte_if_include=CARD, PRTE_MCA_rmaps_default_mapping_policy="node:OVERSUBSCRIBE",
                 PRTE_MCA_hwloc_default_binding_policy="none",
                 HYDRA_LAUNCHER="rsh", HYDRA_LAUNCHER_EXEC=str(agent), HYDRA_HOST_FILE=str(machines),
-                HYDRA_IFACE=CARD, FI_TCP_IFACE=CARD)  # fmt: skip
+                HYDRA_IFACE=CARD, FI_TCP_IFACE=CARD,
+                # UCX (MPICH 4) would find out that all is one machine.
+                UCX_TLS="tcp,self", UCX_NET_DEVICES=CARD)  # fmt: skip
 
 
 def write_agent(folder, processes):
@@ -87,6 +90,16 @@ exec nsenter --target=$process --net --uts sh -c "$*"
     agent.chmod(0o755)
 
 
+def end_what_is_left(processes):
+    """Daemons of Open MPI 4 may hang at their end (its issue 7790)."""
+    own = [process.pid for process in processes.values()]
+    networks = [os.readlink(f"/proc/{pid}/ns/net") for pid in own]
+    for place in pathlib.Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if os.readlink(place / "ns/net") in networks and int(place.name) not in own:
+                os.kill(int(place.name), signal.SIGKILL)
+
+
 def run(arguments):
     processes = {}
     with contextlib.ExitStack() as stack:
@@ -99,6 +112,7 @@ def run(arguments):
             stack.callback(processes[address].communicate)
         write_agent(folder, processes)
         first = next(iter(processes.values()))
+        stack.callback(end_what_is_left, processes)
         return subprocess.run([*inside(first), *arguments.command],
                               env=environment(folder, list(processes), slots=64)).returncode  # fmt: skip
 

@@ -1,107 +1,207 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A random rank is killed at a random step: the job ends in time and says who it was, and on fewer
-ranks it goes on to the bytes of a run that nobody killed."""
-import os
+"""A random rank is killed: while the job starts, at a random step, and while a checkpoint or the weights are
+saved. The job ends in time and says who it was, leaves no half file, and on fewer ranks it goes on to the
+bytes of a run that nobody killed."""
+import pathlib
 import random
 import re
 import shutil
-import signal
 import subprocess
+import sys
 import time
 
+import killed_job
 import launch
 import models
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import tensor_files  # noqa: E402
+
 parser = launch.Arguments(pypi=True)
-parser.add_argument("--kills", type=int, default=30)
+parser.add_argument("--kills", type=int, default=30, help="at random steps; of the other kinds there are fewer")
 parser.add_argument("--seed", type=int, default=1)
 arguments = parser.parse_args()
 
 checks = launch.Checks()
 check = checks.check
-RANKS, STEPS, BATCH = 4, 60, 96
+RANKS, STEPS, EPOCHS, BATCH = 4, 60, 3, 96
+LAST, EVERY = EPOCHS * STEPS, 5  # a checkpoint
 SECONDS = 30  # in which a job has to end
+TRIES = 20  # of a kill, each of which may come too late
 
 launchers = launch.of(arguments.pypi)
+work = arguments.work.resolve()
 
-models.write(arguments.work, STEPS * BATCH, ["cnn"])
-model = arguments.work / "model"
+models.write(work, STEPS * BATCH, ["cnn"])
+model = work / "model"
 shutil.rmtree(model, ignore_errors=True)
-subprocess.run([arguments.bin / "mpcc", arguments.work / "cnn.json", "-o", model, "-q",
+subprocess.run([arguments.bin / "mpcc", work / "cnn.json", "-o", model, "-q",
                 "--distributed", "--march=native", "--initialize=3", "--policy=mixed_float16",
                 "--loss=sparse_categorical_crossentropy", "--optimizer=adam"], check=True)  # fmt: skip
-kept, saved = arguments.work / "kept", arguments.work / "saved.safetensors"
+kept, saved, pids = work / "kept", work / "saved.safetensors", work / "pids"
 
 
 def training(*options):
     return [str(part) for part in (
-        arguments.bin / "mpc-run", "train", model, "--data", arguments.work / "cnn.npz",
-        "--batch-size", BATCH, "--epochs", 3, "--seed", 5, "--threads", 1, "--save", saved,
-        "--checkpoint", kept, "--save-freq", 5, "--keep", 3, "--deterministic-ranks", RANKS,
+        arguments.bin / "mpc-run", "train", model, "--data", work / "cnn.npz",
+        "--batch-size", BATCH, "--epochs", EPOCHS, "--seed", 5, "--threads", 1, "--save", saved,
+        "--checkpoint", kept, "--save-freq", EVERY, "--keep", 3, "--deterministic-ranks", RANKS,
         *options)]  # fmt: skip
 
 
 def steps_done():
     """Of the newest checkpoint; 0 without one."""
-    numbers = [re.search(r"checkpoint-(\d+)\.safetensors$", path.name)
-               for path in kept.glob("checkpoint-*")]  # fmt: skip
-    return max([int(number.group(1)) for number in numbers if number], default=0)
+    return max(map(killed_job.steps_of, kept.glob("checkpoint-*.safetensors")), default=0)
 
 
-def wait_for(holds):
-    end = time.monotonic() + 60
-    while not holds() and time.monotonic() < end:
-        time.sleep(0.002)
-    return holds()
+def have_met():
+    """Whether ranks have agreed to train: then the first one makes the folder."""
+    return kept.exists()
 
 
 shutil.rmtree(kept, ignore_errors=True)
 subprocess.run(training(), check=True, capture_output=True)
 expected = saved.read_bytes()
 chance = random.Random(arguments.seed)
-pids = arguments.work / "pids"
-script = arguments.work / "rank.sh"
-script.write_text(f'#!/bin/sh\necho $$ > {pids}/new-$$\n'
-                  f'mv {pids}/new-$$ {pids}/${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}}\n'
-                  'exec "$@"\n')  # fmt: skip
-script.chmod(0o755)
+
+
+class Kill:
+    """Of `rank`, once the job is at `step`, after a pause."""
+
+    name = "at a step"
+
+    def __init__(self, step=None, pause=0.02):
+        self.rank, self.pause = chance.randrange(RANKS), chance.random() * pause
+        self.step = chance.randrange(LAST - 30) if step is None else step
+
+    def __str__(self):
+        return f"{self.name} (rank {self.rank}, from step {self.step})"
+
+    def is_due(self, _):
+        return have_met() and steps_done() + EVERY > self.step
+
+    def lands(self, _):
+        """Whether steps are left, now that the first rank stands still: no other one is further than its next step."""
+        return steps_done() <= LAST - 2 * EVERY and not saved.exists()
+
+    def may_have_saved(self):
+        return False
+
+    def is_told(self, shown, pid):
+        """Whether the launcher says who it was."""
+        line = " ".join(shown.split())  # Open MPI 5 breaks it
+        return (re.search(rf"process rank {self.rank} with PID \d+ on node \S+ exited on signal 9", line)
+                # MPICH says which process and where.
+                or re.search(rf"PID {pid} RUNNING AT \S+ = (KILLED BY SIGNAL|EXIT CODE): 9", line))  # fmt: skip
+
+
+class AtTheStart(Kill):
+    """While processes start and find each other."""
+
+    name = "at the start"
+
+    def __init__(self):
+        super().__init__(step=0, pause=0.5)
+        self.is_early = False
+
+    def is_due(self, _):
+        return True
+
+    def lands(self, job):
+        self.is_early = not have_met()
+        return super().lands(job)
+
+    def is_told(self, shown, pid):
+        """Before ranks have met there is the launcher alone. Open MPI 4 leaves the name out where it hears of the end
+        of a process before its daemons have said that all are started."""
+        return (super().is_told(shown, pid)
+                or self.is_early and "1 process returned a non-zero exit code" in " ".join(shown.split()))  # fmt: skip
+
+
+class InCheckpoint(Kill):
+    name = "in a checkpoint"
+
+    def __init__(self):
+        super().__init__(pause=0)
+
+    def is_due(self, job):
+        return super().is_due(job) and job.saves(kept)
+
+    def lands(self, job):
+        return job.saves(kept)
+
+
+class InWeights(Kill):
+    name = "in the weights"
+
+    def __init__(self):
+        super().__init__(step=LAST, pause=0)
+
+    def is_due(self, job):
+        return job.saves(work)
+
+    def lands(self, job):
+        return job.saves(work) and not job.has_ended(self.rank)
+
+    def may_have_saved(self):
+        return self.rank != 0  # the launcher lets the others end first
+
+
+def killed(launcher, kill):
+    """The job, with the rank killed at its time. A job that was faster is over; there is another one then."""
+    for _ in range(TRIES):
+        for folder in (kept, pids):
+            shutil.rmtree(folder, ignore_errors=True)
+        saved.unlink(missing_ok=True)
+        job = killed_job.Job(launcher, RANKS, training(), pids)
+        killed_job.wait_for(lambda: job.is_over() or (job.has_begun() and kill.is_due(job)))
+        time.sleep(kill.pause)
+        if job.has_begun() and job.stop_first() and kill.lands(job):
+            job.kill(kill.rank)
+            job.go_on()
+            return job
+        if job.has_begun():
+            job.go_on()
+        shown, left = job.end()
+        if not check(f"{launcher.name}: a job that nobody killed ends well",
+                     job.process.returncode == 0 and not left and saved.read_bytes() == expected, shown):
+            return None
+    return None
+
+
+def is_whole(path):
+    try:
+        return bool(tensor_files.read_safetensors(path))
+    except (ValueError, KeyError):
+        return False
 
 
 def check_kill(launcher, kill):
-    rank, step = chance.randrange(RANKS), chance.randrange(3 * STEPS - 30)
-    what = f"{launcher.name}: kill {kill} (rank {rank}, from step {step})"
-    for folder in (kept, pids):
-        shutil.rmtree(folder, ignore_errors=True)
-    pids.mkdir()
-    saved.unlink(missing_ok=True)
-    job = launcher.start(RANKS, [script, *training()])
-    wait_for(lambda: job.poll() is not None
-             or (len(list(pids.glob("[0-9]"))) == RANKS and steps_done() + 5 > step))  # fmt: skip
-    time.sleep(chance.random() * 0.02)
-    begin = time.monotonic()
-    os.kill(int((pids / str(rank)).read_text()), signal.SIGKILL)
-    try:
-        shown = "".join(job.communicate(timeout=60))
-    except subprocess.TimeoutExpired:
-        job.kill()
-        shown = "it goes on"
-    check(f"{what}: ends in time", time.monotonic() - begin < SECONDS and job.returncode, shown)
-    line = " ".join(shown.split())  # Open MPI 5 breaks it
-    names = (re.search(rf"process rank {rank} with PID \d+ on node \S+ exited on signal 9", line)
-             # MPICH says which process and where.
-             or re.search(r"PID \d+ RUNNING AT \S+ = (KILLED BY SIGNAL|EXIT CODE): 9", line))  # fmt: skip
-    check(f"{what}: says who it was", names, shown)
-    check(f"{what}: saves no weights", not saved.exists())
-    fewer = chance.choice((1, 2))
-    options = ["--resume", kept] if steps_done() else []
-    resumed = launcher.train(fewer, training(*options))
-    check(f"{what}: {fewer} ranks go on from step {steps_done()} to the same bytes",
+    what = f"{launcher.name}: kill {kill}"
+    job = killed(launcher, kill)
+    if not check(f"{what}: comes in time", job):
+        return
+    begin, pid = time.monotonic(), job.pid(kill.rank)
+    shown, left = job.end()
+    check(f"{what}: ends in time", time.monotonic() - begin < SECONDS and job.process.returncode and not left,
+          f"left: {left}\n{shown}")  # fmt: skip
+    check(f"{what}: says who it was", kill.is_told(shown, pid), shown)
+    if kill.may_have_saved():
+        check(f"{what}: saves whole weights or none", not saved.exists() or saved.read_bytes() == expected)
+    else:
+        check(f"{what}: saves no weights", not saved.exists())
+    check(f"{what}: every checkpoint is whole", all(map(is_whole, kept.glob("checkpoint-*"))))
+    fewer, step = chance.choice((1, 2)), steps_done()
+    resumed = launcher.train(fewer, training(*(["--resume", kept] if step else [])))
+    check(f"{what}: {fewer} ranks go on from step {step} to the same bytes",
           resumed.returncode == 0 and saved.read_bytes() == expected,
           resumed.stdout + resumed.stderr)  # fmt: skip
 
 
+few = max(2, arguments.kills // 5)
 for launcher in launchers:
-    for kill in range(arguments.kills):
-        check_kill(launcher, kill)
+    for kind, count in ((Kill, arguments.kills), (AtTheStart, few), (InCheckpoint, few), (InWeights, few)):
+        for _ in range(count):
+            check_kill(launcher, kind())
 
 checks.end()

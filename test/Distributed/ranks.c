@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * Run by mpirun: sums over the ranks of a job, whose bytes every rank prints the hash of; with
- * "hang RANK" that rank stops answering, with "die RANK" it is killed; with "time" it says how long
- * sums take. */
+ * "hang RANK" that rank stops answering, with "die RANK" it is killed; with "leave RANK" it hangs,
+ * and the others end by themselves; with "late RANK" it answers when the others have given up; with
+ * "time" it says how long sums take. */
 #include "mpc-rt/collectives.h"
 
 #include <math.h>
@@ -90,6 +91,40 @@ static int time_sums(mpc_rt_communicator_t *communicator) {
   return 0;
 }
 
+/* The others give up, use their memory for something else, and go on waiting for the late rank by
+ * another communicator. What it sends then must not come to that memory. */
+static int be_late(mpc_rt_communicator_t *communicator, uint32_t late) {
+  enum { count = 5000001 };
+  const float own = 7;
+  mpc_rt_communicator_t *other = NULL;
+  mpc_rt_communicator_options_t options;
+  mpc_rt_communicator_options_init(&options);
+  options.timeout_seconds = 60;
+  if (mpc_rt_communicator_create(&options, &other))
+    return stop(communicator);
+  float *data = calloc(count, sizeof *data);
+  if (mpc_rt_communicator_rank(communicator) == late)
+    sleep(10);
+  /* UNAVAILABLE, but for the late rank where MPI takes all bytes at once. */
+  (void)mpc_rt_communicator_broadcast(communicator, data, count * sizeof *data, late);
+  for (size_t i = 0; i != count; ++i)
+    data[i] = own;
+  int32_t changed = 0;
+  if (mpc_rt_communicator_barrier(other))
+    return stop(other);
+  for (size_t i = 0; i != count; ++i)
+    changed += data[i] != own;
+  if (mpc_rt_communicator_all_reduce(other, MPC_RT_INT32, MPC_RT_REDUCTION_SUM, &changed, 1))
+    return stop(other);
+  if (mpc_rt_communicator_rank(other) == 0) {
+    printf("%d numbers came too late\n", changed);
+    fflush(stdout);
+  }
+  mpc_rt_communicator_barrier(other);
+  mpc_rt_communicator_abort(other, 3);
+  return 1;
+}
+
 int main(int argc, char **argv) {
   mpc_rt_communicator_t *communicator = NULL;
   if (mpc_rt_communicator_create(NULL, &communicator) != MPC_RT_OK) {
@@ -101,6 +136,9 @@ int main(int argc, char **argv) {
   if (argc > 1 && strcmp(argv[1], "time") == 0)
     return time_sums(communicator);
   const int chosen = argc > 2 && (uint32_t)atoi(argv[2]) == rank;
+  const int leaves = argc > 1 && strcmp(argv[1], "leave") == 0;
+  if (argc > 2 && strcmp(argv[1], "late") == 0)
+    return be_late(communicator, (uint32_t)atoi(argv[2]));
   if (size > most_ranks) {
     fprintf(stderr, "at most %d ranks\n", most_ranks);
     return 1;
@@ -120,7 +158,7 @@ int main(int argc, char **argv) {
       data[i] = next_of(&states[rank]);
     if (mpc_rt_communicator_all_reduce(communicator, MPC_RT_FLOAT32, MPC_RT_REDUCTION_SUM, data,
                                        counts[round]) != MPC_RT_OK)
-      return stop(communicator);
+      return leaves ? 1 : stop(communicator);
     /* Every rank has the same bytes, says a maximum and a minimum of their hash. */
     int64_t most = (int64_t)(hash_of(data, counts[round] * sizeof *data) >> 1), least = most;
     if (mpc_rt_communicator_all_reduce(communicator, MPC_RT_INT64, MPC_RT_REDUCTION_MAX, &most,

@@ -40,6 +40,12 @@ for launcher in launchers:
           not re.search(r"rank [013] on \S+ has not answered", shown), shown)
     check(f"{launcher.name}: a rank that hangs is named",
           re.search(r"rank 2 on \S+ has not answered for \d+ seconds, says rank", shown), shown)
+    leaving = launcher.run(4, [program, "leave", "2"], MPC_COLLECTIVES_TIMEOUT=2)
+    check(f"{launcher.name}: ranks that end by themselves beside one that hangs end the job",
+          leaving.returncode != 0 and leaving.seconds < 30, leaving.stdout + leaving.stderr)
+    late = launcher.run(2, [program, "late", "1"], MPC_COLLECTIVES_TIMEOUT=2)
+    check(f"{launcher.name}: nothing comes when ranks have given up",
+          "0 numbers came too late" in late.stdout.splitlines(), late.stdout + late.stderr)
     dying = launcher.run(4, [program, "die", "2"], MPC_COLLECTIVES_TIMEOUT=20)
     check(f"{launcher.name}: a rank that is killed ends the job",
           dying.returncode != 0 and dying.seconds < 30 and "done over" not in dying.stdout,
