@@ -26,12 +26,19 @@ AffineForm AffineForms::formOf(Value value, bool isWhole) const {
   return isWhole ? AffineForm::ofSymbol(symbolOf(value)) : forms.find(value)->second;
 }
 
+Value AffineForms::asRun(Value value) const {
+  auto either = value.getDefiningOp<InTrainingOp>();
+  return either ? either->getOperand(training ? 0 : 1) : value;
+}
+
 /// The form of the real number that the op makes of its operands.
 std::optional<AffineForm> AffineForms::combine(Operation &op) const {
   if (isa<NegateOp>(op))
     return formOf(op.getOperand(0), false).negated();
   if (isa<CastOp, BroadcastLikeOp, StopGradientOp>(op))
     return formOf(op.getOperand(0), false);
+  if (isa<InTrainingOp>(op))
+    return formOf(asRun(op.getResult(0)), false);
   auto ranges = [this](FormSymbol symbol) { return rangeOf(symbol); };
   // With what is known of both operands; else of one; else of neither.
   for (unsigned whole = 0; whole < 4; ++whole) {
@@ -77,7 +84,8 @@ void AffineForms::define(Value value, const Bound &bound) {
 }
 
 static bool isArithmetic(Operation &op) {
-  if (!isa<AddOp, SubtractOp, MultiplyOp, NegateOp, CastOp, BroadcastLikeOp, StopGradientOp>(op))
+  if (!isa<AddOp, SubtractOp, MultiplyOp, NegateOp, CastOp, BroadcastLikeOp, StopGradientOp,
+           InTrainingOp>(op))
     return false;
   auto isWideFloat = [](Value value) {
     return isa<FloatType>(elementTypeOf(value)) &&
@@ -109,7 +117,10 @@ static void narrow(Bound &bound, RealRange range, Operation &op) {
 void AffineForms::define(Operation &op, MutableArrayRef<Bound> results) {
   std::optional<AffineForm> form;
   if (isArithmetic(op) && llvm::all_of(op.getOperands(), [&](Value operand) {
-        return boundOf(operand) || (isa<BroadcastLikeOp>(op) && operand != op.getOperand(0));
+        const bool isRead =
+            !isa<BroadcastLikeOp, InTrainingOp>(op) ||
+            operand == (isa<InTrainingOp>(op) ? asRun(op.getResult(0)) : op.getOperand(0));
+        return !isRead || boundOf(operand);
       }))
     form = combine(op);
   if (form) {

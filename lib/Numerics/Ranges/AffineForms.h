@@ -16,6 +16,9 @@ namespace mpc {
 /// Elementwise arithmetic has the form that its operands give; all else is a symbol of its own.
 class AffineForms {
 public:
+  /// The runs are those of inference, or of training, in which a batch's statistics are its own.
+  explicit AffineForms(bool training) : training(training) {}
+
   void define(mlir::Value value, const Bound &bound);
   /// Defines the results of an op, and narrows their bounds where forms know more than intervals.
   void define(mlir::Operation &op, llvm::MutableArrayRef<Bound> results);
@@ -32,9 +35,13 @@ private:
   AffineForm formOf(mlir::Value value, bool isWhole) const;
   std::optional<AffineForm> combine(mlir::Operation &op) const;
   AffineForm relate(AffineForm form) const;
+  /// The value that it is in the runs that are bounded.
+  mlir::Value asRun(mlir::Value value) const;
+  mlir::Value spreadOf(RsqrtOp root) const;
   void addCenter(mlir::Value center);
   void addInverseRoot(RsqrtOp root);
 
+  bool training;
   llvm::DenseMap<mlir::Value, unsigned> places;
   llvm::DenseMap<mlir::Value, Bound> bounds; ///< of floating values that are bounded
   llvm::DenseMap<mlir::Value, AffineForm> forms;
