@@ -11,6 +11,8 @@
 
 namespace mpc {
 
+enum class FormKind;
+
 /// Follows ops in their order. A form says what each element of a value is in terms of the elements
 /// of others that broadcasting puts at its place, which have the same bits wherever they are read.
 /// Elementwise arithmetic has the form that its operands give; all else is a symbol of its own.
@@ -33,7 +35,8 @@ private:
   /// Null where it is not bounded.
   const Bound *boundOf(mlir::Value value) const;
   AffineForm formOf(mlir::Value value, bool isWhole) const;
-  std::optional<AffineForm> combine(mlir::Operation &op) const;
+  llvm::SmallVector<mlir::Value, 2> formOperands(mlir::Operation &op) const;
+  std::optional<AffineForm> combine(FormKind kind, llvm::ArrayRef<mlir::Value> operands) const;
   AffineForm relate(AffineForm form) const;
   /// The value that it is in the runs that are bounded.
   mlir::Value asRun(mlir::Value value) const;

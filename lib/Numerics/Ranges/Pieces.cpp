@@ -15,10 +15,6 @@ bool mpc::computesByElement(Operation *op) {
   return isFloat(op->getResult(0)) && llvm::all_of(op->getOperands(), isFloat);
 }
 
-static bool isLinear(Operation *op) {
-  return isa<AddOp, SubtractOp, MultiplyOp, NegateOp, CastOp>(op);
-}
-
 /// The value and what it is computed of, element by element, closest first.
 static llvm::SetVector<Value> originsOf(Value value) {
   llvm::SetVector<Value> origins;
@@ -68,7 +64,8 @@ static std::optional<Chain> findChain(Operation &op) {
   for (Value value : between)
     chain.ops.push_back(value.getDefiningOp());
   // Forms know of sums and products.
-  return llvm::all_of(chain.ops, isLinear) ? std::nullopt : std::optional(chain);
+  auto hasForm = [](Operation *each) { return formKindOf(each) != FormKind::None; };
+  return llvm::all_of(chain.ops, hasForm) ? std::nullopt : std::optional(chain);
 }
 
 /// The ends of the pieces: the ends of the range, 0, and numbers that grow by a third or a half.

@@ -81,12 +81,6 @@ std::shared_ptr<RowForms::Form> RowForms::ownForm(Value value) const {
   return form;
 }
 
-/// Whether the op stores another number than it reads.
-static bool isRoundedCast(CastOp cast) {
-  return elementTypeOf(cast.getInput()).getIntOrFloatBitWidth() >= 32 ||
-         elementTypeOf(cast.getResult()).getIntOrFloatBitWidth() < 32;
-}
-
 std::shared_ptr<const RowForms::Form> RowForms::formOfFactor(Value value) const {
   if (std::shared_ptr<const Form> form = formOf(value))
     return form;
@@ -94,7 +88,7 @@ std::shared_ptr<const RowForms::Form> RowForms::formOfFactor(Value value) const 
   if (!cast || !widthOf(cast.getInput()) || !bounds.count(cast.getInput()))
     return ownForm(value);
   auto form = std::make_shared<Form>(*formOfFactor(cast.getInput()));
-  if (isRoundedCast(cast))
+  if (roundsForm(cast))
     for (auto [rest, range] : llvm::zip_equal(form->rest, rangesOf(value, form->rest.size())))
       rest += (halfUnitOf(elementTypeOf(value), range.magnitude()) + 0x1p-126L) * kMore;
   return form;
@@ -243,18 +237,19 @@ std::shared_ptr<RowForms::Form> RowForms::combine(Operation &op, const Row &comp
     return hasPlaces ? formOf(value) : nullptr;
   };
   std::shared_ptr<const Form> first = usable(0);
-  if (isa<NegateOp, CastOp, ReluOp>(op)) {
+  const FormKind kind = formKindOf(&op);
+  if (kind == FormKind::Negated || kind == FormKind::Same || isa<ReluOp>(op)) {
     auto form = first ? std::make_shared<Form>(*first) : nullptr;
-    if (form && isa<NegateOp>(op))
+    if (form && kind == FormKind::Negated)
       for (size_t k = 0; k < width; ++k)
         form->scale(k, -1);
     return form;
   }
-  if (!isa<AddOp, SubtractOp, MultiplyOp>(op) || op.getOperand(0) == op.getOperand(1))
+  if (!isOfTwo(kind) || op.getOperand(0) == op.getOperand(1))
     return nullptr;
   std::shared_ptr<const Form> second = usable(1);
-  const Real sign = isa<SubtractOp>(op) ? -1 : 1;
-  if (!isa<MultiplyOp>(op)) {
+  const Real sign = kind == FormKind::Difference ? -1 : 1;
+  if (kind != FormKind::Product) {
     // The source of a form has one itself.
     if (first && op.getOperand(1) == first->source)
       second = ownForm(first->source);
@@ -270,7 +265,7 @@ std::shared_ptr<RowForms::Form> RowForms::combine(Operation &op, const Row &comp
   const std::vector<Range> others = rangesOf(op.getOperand(first ? 1 : 0), width),
                            owns = rangesOf(op.getOperand(first ? 0 : 1), width);
   for (size_t k = 0; k < width; ++k) {
-    if (isa<MultiplyOp>(op)) {
+    if (kind == FormKind::Product) {
       form->scale(k, others[k].middle());
       form->rest[k] += others[k].reach() * owns[k].magnitude();
       continue;
@@ -309,7 +304,7 @@ std::optional<RowForms::Row> RowForms::compute(Operation &op, BoundOf boundOf, c
     for (auto [operand, ranges] : llvm::zip_equal(op.getOperands(), operands)) {
       each.push_back(
           Bound::of(down(ranges[k].low), -down(-ranges[k].high), boundOf(operand).error));
-      factors = std::max(factors, isa<MultiplyOp>(op) ? ranges[k].magnitude() : 0);
+      factors = std::max(factors, formKindOf(&op) == FormKind::Product ? ranges[k].magnitude() : 0);
     }
     SmallVector<Bound> derived{Bound::anyOf(type)};
     RangeArguments arguments(&op, analysis, each, derived);
@@ -326,8 +321,7 @@ std::optional<RowForms::Row> RowForms::compute(Operation &op, BoundOf boundOf, c
   } else {
     form->addOwnRoundings();
   }
-  auto cast = dyn_cast<CastOp>(op);
-  if (cast ? isRoundedCast(cast) : isa<AddOp, SubtractOp, MultiplyOp>(op)) {
+  if (roundsForm(&op)) {
     Row rounding = row;
     round(type, rounding, form.get(), (1 + 2 * factors) * 0x1p-126L);
   }

@@ -133,7 +133,7 @@ static void deriveScan(ScanOp op, RangeArguments &arguments) {
 void mpc::attachStructureRanges(MLIRContext &context) {
   attachRange<ConstantOp, deriveConstant>(context);
   attachRange<GradientSeedOp, deriveGradientSeed>(context);
-  attachRange<InTrainingOp, deriveInTraining>(context);
+  attachRange<InTrainingOp, deriveInTraining, FormKind::OfRun>(context);
   attachRange<DropoutOp, deriveDropout>(context);
   attachRange<NormalNoiseOp, deriveNormalNoise>(context);
   attachRange<UniformNoiseOp, deriveUniformNoise>(context);
