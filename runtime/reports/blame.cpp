@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 namespace mpc::reports {
 
@@ -16,6 +17,34 @@ namespace {
 /// Every so many steps a dynamic loss scale doubles, and falls back where that was too far: one
 /// halving is how it works, more are not.
 constexpr float largestFall = 2;
+/// The layer of what training computes behind the model.
+constexpr const char *lossLayer = "loss";
+
+/// The layer of which a value of the loss has nothing but weights, as a regularizer's sums; empty:
+/// none.
+std::string findRegularized(const std::vector<TracedValue> &values, size_t of) {
+  std::vector<uint32_t> pending = values[of].sources;
+  std::set<uint32_t> seen;
+  std::string layer;
+  while (!pending.empty()) {
+    const uint32_t slot = pending.back();
+    pending.pop_back();
+    if (!seen.insert(slot).second)
+      continue;
+    auto source = std::find_if(values.begin(), values.end(),
+                               [&](const TracedValue &value) { return value.slot == slot; });
+    if (source == values.end())
+      return "";
+    if (source->layer == values[of].layer) {
+      pending.insert(pending.end(), source->sources.begin(), source->sources.end());
+      continue;
+    }
+    if (source->op.rfind("weight:", 0) != 0 || (!layer.empty() && layer != source->layer))
+      return "";
+    layer = source->layer;
+  }
+  return layer;
+}
 
 /// The values of one step, which runs twice: as compiled, and in float32.
 Result<std::optional<Blame>> judge(TracedModel &model, const data::Dataset &data,
@@ -37,6 +66,9 @@ Result<std::optional<Blame>> judge(TracedModel &model, const data::Dataset &data
   if (!fault)
     return std::optional<Blame>();
   blame.fault = *fault;
+  if (blame.value().layer == lossLayer)
+    if (std::string layer = findRegularized(blame.values, fault->value); !layer.empty())
+      blame.values[fault->value].layer = layer;
   return std::optional<Blame>(std::move(blame));
 }
 

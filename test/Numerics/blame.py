@@ -15,6 +15,7 @@ import faults  # noqa: E402
 import further_faults  # noqa: E402
 import models  # noqa: E402
 import named_tests  # noqa: E402
+import other_faults  # noqa: E402
 from tensor_files import read_safetensors, write_safetensors  # noqa: E402
 from tools import Tools, add_arguments  # noqa: E402
 
@@ -90,13 +91,19 @@ class Blame:
         numpy.savez(sound, x=x, y0=y)
         if fault.data:
             x, y = fault.data(x, y)
-        numpy.savez(faulty, x=x, y0=y)
-        loss = [option for option in fault.options if option.startswith("--loss=")]
+        weights = {"sample_weight": fault.weights(x)} if fault.weights else {}
+        numpy.savez(faulty, x=x, y0=y, **weights)
+        options = list(fault.options)
+        for kind, config in fault.configs.items():
+            path = self.tools.path(f"{name}-{kind}.json")
+            models.write(path, config)
+            options.append(f"--{kind}={path}")
+        loss = [option for option in options if option.startswith("--loss=")]
         # With targets of its own it stays near what initializers made.
         data, steps = (faulty, 1) if loss else (sound, 30)
         library = self.tools.compile(model, name + "-sound", "--policy=float32", "--optimizer=adam", "--numerics=false", *loss)
         self.tools.train(library, data, "--steps", steps, "--batch-size", 32, "--save", trained)
-        library = self.tools.compile(model, name, f"--policy={fault.policy}", *fault.options)
+        library = self.tools.compile(model, name, f"--policy={fault.policy}", *options)
         random = numpy.random.default_rng(SEED)
         arrays = {
             path.removeprefix("model/"): array
@@ -137,10 +144,11 @@ def main():
         every = arguments.every or 5
         faulty, sound = faulty[::every], sound[::every]
     tests = {fault.name: (lambda fault=fault: blame.judge(fault, blame.blame(fault))) for fault in faulty + sound}
-    further = further_faults.make_all(SEED)
-    if not (arguments.all or arguments.only):
-        further = further[:: arguments.every or 9]
-    tests.update({f"further_{fault.name}": (lambda fault=fault: blame.judge(fault, blame.blame_further(fault))) for fault in further})
+    for word, maker in (("further", further_faults), ("other", other_faults)):
+        faults_of = maker.make_all(SEED)
+        if not (arguments.all or arguments.only):
+            faults_of = faults_of[:: arguments.every or 9]
+        tests.update({f"{word}_{fault.name}": (lambda fault=fault: blame.judge(fault, blame.blame_further(fault))) for fault in faults_of})
     if arguments.only:
         tests = {name: test for name, test in tests.items() if arguments.only in name}
     return named_tests.run(tests)

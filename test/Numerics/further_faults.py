@@ -27,6 +27,8 @@ class Further:
     is_absorbed: bool = False
     step: int = 0
     ids: int = 0  # the inputs are so many ids
+    weights: callable = None  # of the samples, from x
+    configs: dict = dataclasses.field(default_factory=dict)  # Keras's configurations of an optimizer or a loss
 
 
 def scaled(**factors):
@@ -333,4 +335,6 @@ def data_of(fault, seed):
     random = numpy.random.default_rng(seed)
     x = random.normal(size=(ROWS, *fault.shape)).astype("float32")
     y = numpy.digitize(x.reshape(ROWS, -1).mean(1), [-0.1, 0, 0.1]).astype("int32")
+    if fault.ids:
+        x = random.integers(0, fault.ids, x.shape).astype("int32")
     return x, numpy.minimum(y, CLASSES - 1)

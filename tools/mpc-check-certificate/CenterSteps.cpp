@@ -26,6 +26,14 @@ Real offMean(Real size, Real count, Type type) {
   return size * slackOfSums(type, count + 2) + std::ldexp(Real(1), -126) + roundingOf(type, size);
 }
 
+/// Whether each of the results is beside its own elements wherever an op broadcasts it.
+template <typename OpT> bool isBesideInput(OpT op) {
+  bool leads = true;
+  for (size_t d = 0; d < op.getAxes().size(); ++d)
+    leads &= op.getAxes()[d] == int64_t(d);
+  return leads || op.getKeepDims();
+}
+
 bool isSpread(Value value) { return isa_and_nonnull<ReduceOp, MomentsOp>(value.getDefiningOp()); }
 
 } // namespace
@@ -36,11 +44,11 @@ void Sharing::settleCenter(Value value) {
   Value input;
   ArrayRef<int64_t> axes;
   ReduceKind kind = ReduceKind::Mean;
-  if (reduce && reduce.getKeepDims()) {
+  if (reduce && isBesideInput(reduce)) {
     input = reduce.getInput();
     axes = reduce.getAxes();
     kind = reduce.getKind();
-  } else if (moments && moments.getKeepDims() && value == moments.getMean()) {
+  } else if (moments && isBesideInput(moments) && value == moments.getMean()) {
     input = moments.getInput();
     axes = moments.getAxes();
   }
@@ -69,15 +77,17 @@ void Sharing::settleCenter(Value value) {
 /// With S the mean (or sum) of n squares, each square is at most n S (or S); of deviations from the
 /// mean at most (n - 1) S. What `root` gives is at most 1 / sqrt(S), both but for roundings.
 void Sharing::settleRoot(RsqrtOp root) {
-  Value spread = root.getInput();
+  Value spread = asRun(root.getInput());
   if (auto sum = spread.getDefiningOp<AddOp>()) {
+    const Value left = asRun(sum.getLhs()), right = asRun(sum.getRhs());
     auto isPositive = [&](Value value) { return isKnown(value) && facts.lookup(value).low >= 0; };
-    if (isSpread(sum.getLhs()) && isPositive(sum.getRhs()))
-      spread = sum.getLhs();
-    else if (isSpread(sum.getRhs()) && isPositive(sum.getLhs()))
-      spread = sum.getRhs();
+    if (isSpread(left) && isPositive(sum.getRhs()))
+      spread = left;
+    else if (isSpread(right) && isPositive(sum.getLhs()))
+      spread = right;
   } else if (auto larger = spread.getDefiningOp<MaximumOp>()) {
-    spread = isSpread(larger.getLhs()) ? larger.getLhs() : larger.getRhs();
+    const Value left = asRun(larger.getLhs());
+    spread = isSpread(left) ? left : asRun(larger.getRhs());
   }
   if (!isSpread(spread) || !isKnown(spread))
     return;
@@ -97,7 +107,7 @@ void Sharing::settleRoot(RsqrtOp root) {
     auto square = reduce.getInput().getDefiningOp<MultiplyOp>();
     const bool isMean = reduce.getKind() == ReduceKind::Mean,
                isSum = reduce.getKind() == ReduceKind::Sum;
-    if (!reduce.getKeepDims() || (!isMean && !isSum) || !square ||
+    if (!isBesideInput(reduce) || (!isMean && !isSum) || !square ||
         square.getLhs() != square.getRhs() || !isKnown(square.getLhs()))
       return;
     const Type squareType = elementTypeOf(square.getResult());

@@ -6,7 +6,7 @@
 #include "mpc/Analysis/LayerPath.h"
 #include "mpc/Support/Sha256.h"
 #include "mpc/Support/WeightNumbers.h"
-#include "tools/mpc-check-certificate/Sharing.h"
+#include "tools/mpc-check-certificate/RowSteps.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -309,7 +309,7 @@ SmallVector<Fact> Checker::deriveOp(Operation &op, ArrayRef<Fact> operands) {
   if (training && isa<DropoutOp, InTrainingOp>(op)) {
     Fact inference;
     derive(&op, false, operands, inference);
-    usesTraining |= !isSame(results[0], inference);
+    usesTraining |= isa<InTrainingOp>(op) || !isSame(results[0], inference);
   }
   return results;
 }
@@ -331,7 +331,7 @@ void Checker::checkUse() {
 /// One run of a loop's body, of which each step has facts of its own.
 SmallVector<Fact> Checker::step(Block &block, ArrayRef<Fact> arguments) {
   Values now;
-  Sharing sharing;
+  Sharing sharing(*certificate.getBoolean("training"));
   auto settle = [&](Value value, const Fact &fact) {
     now[value] = fact;
     collect(value, fact);
@@ -342,7 +342,8 @@ SmallVector<Fact> Checker::step(Block &block, ArrayRef<Fact> arguments) {
   for (Operation &op : block.without_terminator()) {
     auto factOf = [&](Value value) { return now.lookup(value); };
     SmallVector<Fact> results = deriveOp(op, llvm::map_to_vector(op.getOperands(), factOf));
-    sharing.narrow(op, factOf, results);
+    sharing.narrowByParts(op, factOf, results);
+    sharing.narrowByForm(op, results);
     for (auto [value, fact] : llvm::zip_equal(op.getResults(), results))
       settle(value, fact);
   }
@@ -385,11 +386,15 @@ void Checker::loop(ScanOp op, ArrayRef<Fact> operands, MutableArrayRef<Fact> res
 
 void Checker::compareAll(Block &block) {
   llvm::DenseMap<Value, std::shared_ptr<const ReferenceTensor>> elements;
-  Sharing sharing;
+  Sharing sharing(*certificate.getBoolean("training"));
+  Rows rows; // of the function: loops have too many steps
   auto settle = [&](Value value, const Fact &derived) {
     elements[value] = derived.elements;
     compare(value, derived);
-    sharing.settle(value, claims[places[value]]);
+    Fact claim = claims[places[value]];
+    sharing.settle(value, claim);
+    claim.elements = derived.elements;
+    rows.settle(value, claim);
   };
   for (BlockArgument argument : block.getArguments())
     settle(argument, argumentOf(argument));
@@ -400,7 +405,10 @@ void Checker::compareAll(Block &block) {
       return fact;
     };
     SmallVector<Fact> results = deriveOp(op, llvm::map_to_vector(op.getOperands(), factOf));
-    sharing.narrow(op, factOf, results);
+    sharing.narrowByParts(op, factOf, results);
+    if (results.size() == 1)
+      rows.narrow(op, factOf, results.front());
+    sharing.narrowByForm(op, results);
     for (auto [value, fact] : llvm::zip_equal(op.getResults(), results))
       settle(value, fact);
   }

@@ -133,7 +133,7 @@ Fact drop(DropoutOp op, const Fact &input, Type type) {
       std::min(input.low, Real(0)) * scale, std::max(input.high, Real(0)) * scale,
       input.nan || std::isinf(input.size()),
       input.error * scale + (input.size() + input.error) * std::fabs(scale - exact), nullptr};
-  return either(stored(scaled, type), input);
+  return stored(scaled, type);
 }
 
 Fact noise(Real low, Real high, Real slack, Type type) {
@@ -150,7 +150,7 @@ bool check::deriveMoves(Operation *op, bool training, ArrayRef<Fact> in, Fact &r
           [&](auto each) { result = move(each, in[0]); })
       .Case<BroadcastLikeOp, StraightThroughOp, VariableGradientOp>(
           [&](auto) { result = either(in[0], in[0]); })
-      .Case([&](InTrainingOp) { result = either(training ? in[0] : in[1], in[1]); })
+      .Case([&](InTrainingOp) { result = either(in[training ? 0 : 1], in[training ? 0 : 1]); })
       .Case([&](ConcatenateOp) {
         result = either(in[0], in[0]);
         for (const Fact &fact : in)

@@ -45,10 +45,11 @@ std::vector<Value> behind(Value value) {
 
 } // namespace
 
-void Sharing::narrowByParts(Operation &op, FactOf factOf, Fact &result) {
+void Sharing::narrowByParts(Operation &op, FactOf factOf, MutableArrayRef<Fact> results) {
   if (!isStep(&op) || op.getNumOperands() != 2 || op.getOperand(0) == op.getOperand(1) ||
-      !result.isBounded())
+      !results.front().isBounded())
     return;
+  Fact &result = results.front();
   const std::vector<Value> left = behind(op.getOperand(0)), right = behind(op.getOperand(1));
   Value source;
   for (Value value : left)

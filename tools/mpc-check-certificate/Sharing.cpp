@@ -148,7 +148,17 @@ std::optional<Expression> Sharing::combine(Operation &op, Expression a, Expressi
   return isFollowed(result.terms) ? std::optional(result) : std::nullopt;
 }
 
+Value Sharing::asRun(Value value) const {
+  auto either = value.getDefiningOp<InTrainingOp>();
+  return either ? either->getOperand(training ? 0 : 1) : value;
+}
+
 std::optional<Expression> Sharing::express(Operation &op) const {
+  if (isa<InTrainingOp>(op)) {
+    const Value value = asRun(op.getResult(0));
+    return isWide(value) && isKnown(value) ? std::optional(expressions.lookup(value))
+                                           : std::nullopt;
+  }
   if (!isWide(op.getResult(0)) || !isKnown(op.getOperand(0)) || !isWide(op.getOperand(0)))
     return std::nullopt;
   Expression first = expressions.lookup(op.getOperand(0));
@@ -216,14 +226,9 @@ Expression Sharing::rewrite(Expression expression) const {
   return expression;
 }
 
-void Sharing::narrow(Operation &op, FactOf factOf, MutableArrayRef<Fact> results) {
-  if (results.size() == 1)
-    narrowByParts(op, factOf, results[0]);
-  narrowByForm(op, results);
-}
-
 void Sharing::narrowByForm(Operation &op, MutableArrayRef<Fact> results) {
-  if (!isa<AddOp, SubtractOp, MultiplyOp, NegateOp, CastOp, BroadcastLikeOp, StopGradientOp>(op))
+  if (!isa<AddOp, SubtractOp, MultiplyOp, NegateOp, CastOp, BroadcastLikeOp, StopGradientOp,
+           InTrainingOp>(op))
     return;
   std::optional<Expression> expression = express(op);
   if (!expression)

@@ -34,22 +34,26 @@ using FactOf = llvm::function_ref<Fact(mlir::Value)>;
 /// Values of a block, taken one after the other.
 class Sharing {
 public:
-  /// Narrows what an op alone gives by what its operands, of which `factOf` says more, have in
-  /// common.
-  void narrow(mlir::Operation &op, FactOf factOf, llvm::MutableArrayRef<Fact> results);
+  /// As inference has them, or as training has.
+  explicit Sharing(bool training) : training(training) {}
+
+  /// Narrows what an op alone gives of a number that it reads in two places, of which `factOf` says
+  /// more.
+  void narrowByParts(mlir::Operation &op, FactOf factOf, llvm::MutableArrayRef<Fact> results);
+  /// The same by what its operands have in common.
+  void narrowByForm(mlir::Operation &op, llvm::MutableArrayRef<Fact> results);
   /// From here on the value is known to be in `fact`.
   void settle(mlir::Value value, const Fact &fact);
 
 private:
-  void narrowByParts(mlir::Operation &op, FactOf factOf, Fact &result);
-  void narrowByForm(mlir::Operation &op, llvm::MutableArrayRef<Fact> results);
-
   enum : Name { Itself, Excess, Product, Kinds };
 
   Name nameOf(mlir::Value value, Name kind = Itself) const {
     return order.lookup(value) * Kinds + kind;
   }
   bool isKnown(mlir::Value value) const { return facts.count(value) != 0; }
+  /// The value as this kind of run has it.
+  mlir::Value asRun(mlir::Value value) const;
   std::optional<Expression> express(mlir::Operation &op) const;
   std::optional<Expression> combine(mlir::Operation &op, Expression a, Expression b) const;
   Expression rewrite(Expression expression) const;
@@ -58,6 +62,7 @@ private:
   void settleCenter(mlir::Value value);
   void settleRoot(RsqrtOp root);
 
+  bool training;
   llvm::DenseMap<mlir::Value, Name> order;
   llvm::DenseMap<mlir::Value, Fact> facts;
   llvm::DenseMap<mlir::Value, Expression> expressions;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Forms of elementwise arithmetic, op by op.
 #include "lib/Numerics/Ranges/AffineForms.h"
+#include "lib/Numerics/Ranges/RangeModels.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -26,20 +27,42 @@ AffineForm AffineForms::formOf(Value value, bool isWhole) const {
   return isWhole ? AffineForm::ofSymbol(symbolOf(value)) : forms.find(value)->second;
 }
 
+Value AffineForms::asRun(Value value) const {
+  auto either = value.getDefiningOp<InTrainingOp>();
+  return either ? either->getOperand(training ? 0 : 1) : value;
+}
+
+/// The operands that the form of the result is made of.
+SmallVector<Value, 2> AffineForms::formOperands(Operation &op) const {
+  switch (formKindOf(&op)) {
+  case FormKind::None:
+    return {};
+  case FormKind::Same:
+  case FormKind::Negated:
+    return {op.getOperand(0)};
+  case FormKind::OfRun:
+    return {asRun(op.getResult(0))};
+  case FormKind::Sum:
+  case FormKind::Difference:
+  case FormKind::Product:
+    return {op.getOperand(0), op.getOperand(1)};
+  }
+  return {};
+}
+
 /// The form of the real number that the op makes of its operands.
-std::optional<AffineForm> AffineForms::combine(Operation &op) const {
-  if (isa<NegateOp>(op))
-    return formOf(op.getOperand(0), false).negated();
-  if (isa<CastOp, BroadcastLikeOp, StopGradientOp>(op))
-    return formOf(op.getOperand(0), false);
+std::optional<AffineForm> AffineForms::combine(FormKind kind, ArrayRef<Value> operands) const {
+  if (!isOfTwo(kind)) {
+    const AffineForm form = formOf(operands.front(), false);
+    return kind == FormKind::Negated ? form.negated() : form;
+  }
   auto ranges = [this](FormSymbol symbol) { return rangeOf(symbol); };
   // With what is known of both operands; else of one; else of neither.
   for (unsigned whole = 0; whole < 4; ++whole) {
-    const AffineForm lhs = formOf(op.getOperand(0), whole & 1),
-                     rhs = formOf(op.getOperand(1), whole & 2);
-    const std::optional<AffineForm> form = isa<MultiplyOp>(op)   ? lhs.times(rhs, ranges)
-                                           : isa<SubtractOp>(op) ? lhs.plus(rhs.negated())
-                                                                 : lhs.plus(rhs);
+    const AffineForm lhs = formOf(operands[0], whole & 1), rhs = formOf(operands[1], whole & 2);
+    const std::optional<AffineForm> form = kind == FormKind::Product      ? lhs.times(rhs, ranges)
+                                           : kind == FormKind::Difference ? lhs.plus(rhs.negated())
+                                                                          : lhs.plus(rhs);
     if (form)
       return form;
   }
@@ -76,23 +99,8 @@ void AffineForms::define(Value value, const Bound &bound) {
     addInverseRoot(root);
 }
 
-static bool isArithmetic(Operation &op) {
-  if (!isa<AddOp, SubtractOp, MultiplyOp, NegateOp, CastOp, BroadcastLikeOp, StopGradientOp>(op))
-    return false;
-  auto isWideFloat = [](Value value) {
-    return isa<FloatType>(elementTypeOf(value)) &&
-           elementTypeOf(value).getIntOrFloatBitWidth() >= 16;
-  };
-  return isWideFloat(op.getResult(0)) && llvm::all_of(op.getOperands(), [&](Value value) {
-           return isWideFloat(value) || isa<BroadcastLikeOp>(op);
-         });
-}
-
-static bool rounds(Operation &op) {
-  if (auto cast = dyn_cast<CastOp>(op))
-    return elementTypeOf(cast.getInput()).getIntOrFloatBitWidth() >= 32 ||
-           elementTypeOf(cast.getResult()).getIntOrFloatBitWidth() < 32;
-  return isa<AddOp, SubtractOp, MultiplyOp>(op);
+static bool isWideFloat(Value value) {
+  return isa<FloatType>(elementTypeOf(value)) && elementTypeOf(value).getIntOrFloatBitWidth() >= 16;
 }
 
 static void narrow(Bound &bound, RealRange range, Operation &op) {
@@ -108,10 +116,11 @@ static void narrow(Bound &bound, RealRange range, Operation &op) {
 
 void AffineForms::define(Operation &op, MutableArrayRef<Bound> results) {
   std::optional<AffineForm> form;
-  if (isArithmetic(op) && llvm::all_of(op.getOperands(), [&](Value operand) {
-        return boundOf(operand) || (isa<BroadcastLikeOp>(op) && operand != op.getOperand(0));
-      }))
-    form = combine(op);
+  const FormKind kind = formKindOf(&op);
+  const SmallVector<Value, 2> operands = formOperands(op);
+  if (!operands.empty() && isWideFloat(op.getResult(0)) &&
+      llvm::all_of(operands, [&](Value value) { return isWideFloat(value) && boundOf(value); }))
+    form = combine(kind, operands);
   if (form) {
     auto ranges = [this](FormSymbol symbol) { return rangeOf(symbol); };
     narrow(results[0], form->range(ranges), op);
@@ -123,11 +132,11 @@ void AffineForms::define(Operation &op, MutableArrayRef<Bound> results) {
   Value result = form ? op.getResult(0) : Value();
   if (!result || !boundOf(result) || isReadWhole(result) || results[0].low == results[0].high)
     return;
-  if (rounds(op)) {
+  if (roundsForm(&op)) {
     // Kernels may make 0 of subnormal numbers, and of factors that are.
     double factors = 0;
-    if (isa<MultiplyOp>(op))
-      for (Value operand : op.getOperands())
+    if (kind == FormKind::Product)
+      for (Value operand : operands)
         factors += boundOf(operand)->magnitude();
     form->addRest(halfUnit(elementTypeOf(result), results[0].magnitude()) * (1 + 0x1p-10) +
                   (1 + factors) * 0x1p-126);

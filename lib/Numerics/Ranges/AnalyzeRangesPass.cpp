@@ -52,7 +52,7 @@ private:
                                   llvm::cl::init("")};
   Option<bool> training{
       *this, "training",
-      llvm::cl::desc("bound what training computes, too: noise, statistics of batches"),
+      llvm::cl::desc("bound what training computes, not prediction: noise, statistics of batches"),
       llvm::cl::init(false)};
   Option<std::string> functionName{*this, "function",
                                    llvm::cl::desc("function to bound (forward, else predict)"),

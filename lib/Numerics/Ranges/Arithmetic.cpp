@@ -178,9 +178,9 @@ static void deriveRound(RoundOp, RangeArguments &arguments) {
 }
 
 void mpc::attachArithmeticRanges(MLIRContext &context) {
-  attachRange<AddOp, deriveAdd>(context);
-  attachRange<SubtractOp, deriveSubtract>(context);
-  attachRange<MultiplyOp, deriveMultiply>(context);
+  attachRange<AddOp, deriveAdd, FormKind::Sum>(context);
+  attachRange<SubtractOp, deriveSubtract, FormKind::Difference>(context);
+  attachRange<MultiplyOp, deriveMultiply, FormKind::Product>(context);
   attachRange<DivideOp, deriveDivide>(context);
   attachRange<DivideNoNanOp, deriveDivideNoNan>(context);
   attachRange<MaximumOp, deriveMaximum>(context);
@@ -190,7 +190,7 @@ void mpc::attachArithmeticRanges(MLIRContext &context) {
   attachRange<LogicalAndOp, deriveLogicalAnd>(context);
   attachRange<IsFiniteOp, deriveIsFinite>(context);
   attachRange<SelectOp, deriveSelect>(context);
-  attachRange<NegateOp, deriveNegate>(context);
+  attachRange<NegateOp, deriveNegate, FormKind::Negated>(context);
   attachRange<AbsOp, deriveAbs>(context);
   attachRange<ReluOp, deriveRelu>(context);
   attachRange<SignOp, deriveSign>(context);

@@ -160,8 +160,8 @@ void mpc::attachMovementRanges(MLIRContext &context) {
   attachRange<TransposeOp, deriveMove<TransposeOp>>(context);
   attachRange<SliceOp, deriveMove<SliceOp>>(context);
   attachRange<ReverseOp, deriveMove<ReverseOp>>(context);
-  attachRange<BroadcastLikeOp, derivePass<BroadcastLikeOp>>(context);
-  attachRange<StopGradientOp, deriveMove<StopGradientOp>>(context);
+  attachRange<BroadcastLikeOp, derivePass<BroadcastLikeOp>, FormKind::Same>(context);
+  attachRange<StopGradientOp, deriveMove<StopGradientOp>, FormKind::Same>(context);
   attachRange<StraightThroughOp, derivePass<StraightThroughOp>>(context);
   attachRange<VariableGradientOp, derivePass<VariableGradientOp>>(context);
   attachRange<ConcatenateOp, deriveConcatenate>(context);
@@ -169,6 +169,6 @@ void mpc::attachMovementRanges(MLIRContext &context) {
   attachRange<GatherOp, deriveGather>(context);
   attachRange<OneHotOp, deriveOneHot>(context);
   attachRange<ArgMaxOp, deriveArgMax>(context);
-  attachRange<CastOp, deriveCast>(context);
+  attachRange<CastOp, deriveCast, FormKind::Same>(context);
   attachRange<ResampleOp, deriveResample>(context);
 }

@@ -8,16 +8,11 @@ using namespace mpc;
 /// Values that are looked at on the way back from an operand.
 static constexpr size_t kMostValues = 12;
 
-/// Its elements are computed of those of its operands that broadcasting puts at the same place.
-static bool isFollowed(Operation *op) {
+bool mpc::computesByElement(Operation *op) {
   if (!op || op->getNumResults() != 1 || !isa<ElementwiseOpInterface, CastOp>(op))
     return false;
   auto isFloat = [](Value value) { return isa<FloatType>(elementTypeOf(value)); };
   return isFloat(op->getResult(0)) && llvm::all_of(op->getOperands(), isFloat);
-}
-
-static bool isLinear(Operation *op) {
-  return isa<AddOp, SubtractOp, MultiplyOp, NegateOp, CastOp>(op);
 }
 
 /// The value and what it is computed of, element by element, closest first.
@@ -25,7 +20,7 @@ static llvm::SetVector<Value> originsOf(Value value) {
   llvm::SetVector<Value> origins;
   origins.insert(value);
   for (size_t i = 0; i < origins.size() && origins.size() < kMostValues; ++i)
-    if (Operation *op = origins[i].getDefiningOp(); isFollowed(op))
+    if (Operation *op = origins[i].getDefiningOp(); computesByElement(op))
       for (Value operand : op->getOperands())
         if (origins.size() < kMostValues)
           origins.insert(operand);
@@ -49,7 +44,7 @@ struct Chain {
 } // namespace
 
 static std::optional<Chain> findChain(Operation &op) {
-  if (!isFollowed(&op) || op.getNumOperands() != 2 || op.getOperand(0) == op.getOperand(1))
+  if (!computesByElement(&op) || op.getNumOperands() != 2 || op.getOperand(0) == op.getOperand(1))
     return std::nullopt;
   const llvm::SetVector<Value> left = originsOf(op.getOperand(0)),
                                right = originsOf(op.getOperand(1));
@@ -63,13 +58,14 @@ static std::optional<Chain> findChain(Operation &op) {
   for (const llvm::SetVector<Value> *origins : {&left, &right})
     for (Value value : *origins)
       if (value != chain.source && isBefore(chain.source, value) &&
-          isFollowed(value.getDefiningOp()) && !llvm::is_contained(between, value))
+          computesByElement(value.getDefiningOp()) && !llvm::is_contained(between, value))
         between.push_back(value);
   llvm::sort(between, isBefore);
   for (Value value : between)
     chain.ops.push_back(value.getDefiningOp());
   // Forms know of sums and products.
-  return llvm::all_of(chain.ops, isLinear) ? std::nullopt : std::optional(chain);
+  auto hasForm = [](Operation *each) { return formKindOf(each) != FormKind::None; };
+  return llvm::all_of(chain.ops, hasForm) ? std::nullopt : std::optional(chain);
 }
 
 /// The ends of the pieces: the ends of the range, 0, and numbers that grow by a third or a half.

@@ -7,6 +7,10 @@
 
 namespace mpc {
 
+/// Whether the op has one result, of which each element is computed of the operands' elements that
+/// broadcasting puts at its place, all floating.
+bool computesByElement(mlir::Operation *op);
+
 /// Narrows the bound of an elementwise op that computes with one number on both sides: what the ops
 /// from there give for small parts of that number's range, together. `boundOf` has the operands'.
 void narrowByPieces(mlir::Operation &op, RangeAnalysis &analysis,

@@ -3,6 +3,7 @@
 #include "lib/Numerics/Ranges/AffineForms.h"
 #include "lib/Numerics/Ranges/Pieces.h"
 #include "lib/Numerics/Ranges/RangeModels.h"
+#include "lib/Numerics/Ranges/RowForms.h"
 #include "mpc/Analysis/LayerPath.h"
 #include "mpc/Support/WeightNumbers.h"
 
@@ -86,9 +87,15 @@ SmallVector<Bound> RangeAnalysis::run(Block &block, ArrayRef<Bound> arguments) {
       place->second = hull(place->second, bound);
     now[value] = std::move(bound);
   };
-  AffineForms forms;
+  AffineForms forms(facts.training);
+  // Steps of loops are too many to look at each element.
+  std::optional<RowForms> rows;
+  if (block.getParentOp() == function)
+    rows.emplace(*this);
   for (auto [argument, bound] : llvm::zip_equal(block.getArguments(), arguments)) {
     record(argument, bound);
+    if (rows)
+      rows->define(argument, bound);
     forms.define(argument, bound);
   }
   for (Operation &op : block.without_terminator()) {
@@ -100,13 +107,18 @@ SmallVector<Bound> RangeAnalysis::run(Block &block, ArrayRef<Bound> arguments) {
       RangeArguments derived(&op, *this, operands, results);
       ranged.deriveRanges(derived);
     }
-    if (results.size() == 1)
-      narrowByPieces(
-          op, *this, [&](Value value) -> const Bound & { return now.find(value)->second; },
-          results[0]);
+    auto boundOf = [&](Value value) -> const Bound & { return now.find(value)->second; };
+    if (results.size() == 1) {
+      narrowByPieces(op, *this, boundOf, results[0]);
+      if (rows)
+        rows->narrow(op, boundOf, results[0]);
+    }
     forms.define(op, results);
-    for (auto [result, bound] : llvm::zip_equal(op.getResults(), results))
+    for (auto [result, bound] : llvm::zip_equal(op.getResults(), results)) {
+      if (rows)
+        rows->define(result, bound);
       record(result, std::move(bound));
+    }
   }
   return llvm::map_to_vector(block.getTerminator()->getOperands(),
                              [&](Value value) { return now.lookup(value); });

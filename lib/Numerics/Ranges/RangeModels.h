@@ -45,20 +45,53 @@ private:
 
 } // namespace mpc
 
+namespace mpc {
+
+/// How the result's form is made of the operands' forms, element by element.
+enum class FormKind {
+  None,       ///< a number of its own
+  Same,       ///< the first operand's, maybe rounded to another type
+  OfRun,      ///< of the first operand in training, of the second in inference
+  Negated,    ///< the first operand's with the other sign
+  Sum,        ///< of both operands; so are the next two
+  Difference, ///< the first without the second
+  Product
+};
+
+} // namespace mpc
+
 #include "lib/Numerics/Ranges/RangeOpInterface.h.inc"
 
 namespace mpc {
 
-template <typename OpT, void (*kDerive)(OpT, RangeArguments &)>
-struct RangeModel : RangeOpInterface::ExternalModel<RangeModel<OpT, kDerive>, OpT> {
+template <typename OpT, void (*kDerive)(OpT, RangeArguments &), FormKind kForm>
+struct RangeModel : RangeOpInterface::ExternalModel<RangeModel<OpT, kDerive, kForm>, OpT> {
   void deriveRanges(mlir::Operation *op, RangeArguments &arguments) const {
     kDerive(llvm::cast<OpT>(op), arguments);
   }
+  FormKind getFormKind(mlir::Operation *) const { return kForm; }
 };
 
-template <typename OpT, void (*kDerive)(OpT, RangeArguments &)>
+template <typename OpT, void (*kDerive)(OpT, RangeArguments &), FormKind kForm = FormKind::None>
 void attachRange(mlir::MLIRContext &context) {
-  OpT::template attachInterface<RangeModel<OpT, kDerive>>(context);
+  OpT::template attachInterface<RangeModel<OpT, kDerive, kForm>>(context);
+}
+
+inline FormKind formKindOf(mlir::Operation *op) {
+  auto ranged = llvm::dyn_cast<RangeOpInterface>(op);
+  return ranged ? ranged.getFormKind() : FormKind::None;
+}
+inline bool isOfTwo(FormKind kind) {
+  return kind == FormKind::Sum || kind == FormKind::Difference || kind == FormKind::Product;
+}
+/// Whether an op that has a form stores another number than its form says: of the ops that hand
+/// numbers on, casts alone do.
+inline bool roundsForm(mlir::Operation *op) {
+  auto cast = llvm::dyn_cast<CastOp>(op);
+  if (!cast)
+    return isOfTwo(formKindOf(op));
+  return elementTypeOf(cast.getInput()).getIntOrFloatBitWidth() >= 32 ||
+         elementTypeOf(cast.getResult()).getIntOrFloatBitWidth() < 32;
 }
 
 // Families of ops, each in the file of its name.

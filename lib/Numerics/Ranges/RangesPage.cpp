@@ -84,7 +84,7 @@ static std::string describe(const RangeFacts &facts) {
     parts.push_back("elements of '" + name + "' in [" + print(range.first) + ", " +
                     print(range.second) + "]");
   parts.push_back(facts.weights ? "the weights as they are" : "any finite weights");
-  parts.push_back(facts.training ? "training, too" : "inference");
+  parts.push_back(facts.training ? "training" : "inference");
   return "Proved for " + llvm::join(parts, ", ") + ".";
 }
 

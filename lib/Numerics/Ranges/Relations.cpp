@@ -29,13 +29,20 @@ struct Center {
 };
 } // namespace
 
+/// Whether broadcasting puts each result beside the elements that it was made of: their dimensions
+/// stay, or are the leading ones, which broadcasting adds.
+template <typename OpT> static bool standsBesideInput(OpT op) {
+  return op.getKeepDims() ||
+         llvm::equal(op.getAxes(), llvm::seq<int64_t>(0, int64_t(op.getAxes().size())));
+}
+
 static std::optional<Center> centerOf(Value value) {
   auto reduce = value.getDefiningOp<ReduceOp>();
-  if (reduce && reduce.getKeepDims())
+  if (reduce && standsBesideInput(reduce))
     return Center{reduce.getInput(), reduce.getKind(),
                   countOf(tensorTypeOf(reduce.getInput()), reduce.getAxes())};
   auto moments = value.getDefiningOp<MomentsOp>();
-  if (moments && moments.getKeepDims() && value == moments.getMean())
+  if (moments && standsBesideInput(moments) && value == moments.getMean())
     return Center{moments.getInput(), ReduceKind::Mean,
                   countOf(tensorTypeOf(moments.getInput()), moments.getAxes())};
   return std::nullopt;
@@ -72,21 +79,26 @@ void AffineForms::addCenter(Value value) {
 }
 
 /// The mean or sum of squares that the root is of, or of more than it.
-static Value spreadOf(RsqrtOp root, llvm::function_ref<bool(Value)> isPositive) {
-  Value operand = root.getInput();
-  auto isSpread = [](Value value) {
-    return value.getDefiningOp<MomentsOp>() || value.getDefiningOp<ReduceOp>();
+Value AffineForms::spreadOf(RsqrtOp root) const {
+  auto spreadIn = [this](Value read) -> Value {
+    const Value value = asRun(read);
+    return value.getDefiningOp<MomentsOp>() || value.getDefiningOp<ReduceOp>() ? value : Value();
   };
+  auto isPositive = [this](Value value) {
+    const Bound *bound = boundOf(value);
+    return bound && bound->low >= 0;
+  };
+  Value operand = root.getInput();
   if (auto sum = operand.getDefiningOp<AddOp>())
-    for (auto [spread, other] :
+    for (auto [value, other] :
          {std::pair(sum.getLhs(), sum.getRhs()), std::pair(sum.getRhs(), sum.getLhs())})
-      if (isSpread(spread) && isPositive(other))
+      if (Value spread = spreadIn(value); spread && isPositive(other))
         return spread;
   if (auto larger = operand.getDefiningOp<MaximumOp>())
-    for (Value spread : {larger.getLhs(), larger.getRhs()})
-      if (isSpread(spread))
+    for (Value value : {larger.getLhs(), larger.getRhs()})
+      if (Value spread = spreadIn(value))
         return spread;
-  return isSpread(operand) ? operand : Value();
+  return spreadIn(operand);
 }
 
 namespace {
@@ -112,10 +124,7 @@ static double productOf(const Spread &spread, double largest, const Bound &inver
 /// None of n numbers with a mean square v is beyond sqrt(n v), none of n deviations from their
 /// mean with a variance v is beyond sqrt((n - 1) v).
 void AffineForms::addInverseRoot(RsqrtOp root) {
-  const Value value = spreadOf(root, [this](Value other) {
-    const Bound *bound = boundOf(other);
-    return bound && bound->low >= 0;
-  });
+  const Value value = spreadOf(root);
   const Bound *largest = value ? boundOf(value) : nullptr, *inverse = boundOf(root.getResult());
   if (!largest || !inverse)
     return;
@@ -138,7 +147,7 @@ void AffineForms::addInverseRoot(RsqrtOp root) {
     auto square = reduce.getInput().getDefiningOp<MultiplyOp>();
     const double count = countOf(tensorTypeOf(reduce.getInput()), reduce.getAxes());
     const bool isMean = reduce.getKind() == ReduceKind::Mean;
-    if (!reduce.getKeepDims() || !(isMean || reduce.getKind() == ReduceKind::Sum) || !square ||
+    if (!standsBesideInput(reduce) || !(isMean || reduce.getKind() == ReduceKind::Sum) || !square ||
         square.getLhs() != square.getRhs() || !boundOf(square.getLhs()))
       return;
     const Type squareType = elementTypeOf(square.getResult());

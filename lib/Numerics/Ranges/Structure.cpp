@@ -31,19 +31,22 @@ static bool isSame(const Bound &a, const Bound &b) {
   return a.low == b.low && a.high == b.high && a.mayBeNan == b.mayBeNan && a.error == b.error;
 }
 
-/// The bound of inference, or of both where training is bounded.
-static void setByMode(RangeArguments &arguments, const Bound &inference, const Bound &both) {
+/// The bound of inference, or of training where that is bounded.
+static void setByMode(RangeArguments &arguments, const Bound &inference, const Bound &training) {
   if (!arguments.analysis.getFacts().training)
     return arguments.setExact(0, inference);
-  if (!isSame(inference, both))
+  if (!isSame(inference, training))
     arguments.analysis.noteTraining();
-  arguments.setExact(0, both);
+  arguments.setExact(0, training);
 }
 
-/// The value is that of prediction, unless training is bounded, too.
+/// Which value it is decides about what operands share, too.
 static void deriveInTraining(InTrainingOp, RangeArguments &arguments) {
-  setByMode(arguments, hull(arguments.in(1), arguments.in(1)),
-            hull(arguments.in(0), arguments.in(1)));
+  const bool training = arguments.analysis.getFacts().training;
+  if (training)
+    arguments.analysis.noteTraining();
+  const Bound &bound = arguments.in(training ? 0 : 1);
+  arguments.setExact(0, hull(bound, bound));
 }
 
 static void deriveDropout(DropoutOp op, RangeArguments &arguments) {
@@ -62,7 +65,7 @@ static void deriveDropout(DropoutOp op, RangeArguments &arguments) {
                   nullptr};
   result.widen();
   // In inference the input stays as it is.
-  setByMode(arguments, hull(input, input), hull(rounded(result, type), input));
+  setByMode(arguments, hull(input, input), rounded(result, type));
 }
 
 /// sqrt(-2 ln u) is at most 5.89 for u of 2^-25 and more.
@@ -130,7 +133,7 @@ static void deriveScan(ScanOp op, RangeArguments &arguments) {
 void mpc::attachStructureRanges(MLIRContext &context) {
   attachRange<ConstantOp, deriveConstant>(context);
   attachRange<GradientSeedOp, deriveGradientSeed>(context);
-  attachRange<InTrainingOp, deriveInTraining>(context);
+  attachRange<InTrainingOp, deriveInTraining, FormKind::OfRun>(context);
   attachRange<DropoutOp, deriveDropout>(context);
   attachRange<NormalNoiseOp, deriveNormalNoise>(context);
   attachRange<UniformNoiseOp, deriveUniformNoise>(context);

@@ -114,6 +114,11 @@ void Reporter::reportUpdates() {
     builder.setInsertionPoint(terminator);
     if (variable.getRole() == VariableRole::Optimizer && tensorTypeOf(value).getRank() > 0)
       report(value, TraceDirection::Optimizer, "slot", variable.getSymName());
+    // Statistics that a layer keeps of what it has seen: float32 holds those that it could compute.
+    if (variable.getRole() == VariableRole::NonTrainable &&
+        elementTypeOf(value).getIntOrFloatBitWidth() < 32)
+      report(value, TraceDirection::Forward, "updated:" + tracedNameOf(variable),
+             tracedLayerOf(variable));
     if (!isWeight)
       continue;
     Value old;

@@ -15,7 +15,8 @@ def MpcRangeOpInterface : OpInterface<"RangeOpInterface"> {
   }];
   let methods = [
     InterfaceMethod<"set the bound of each result", "void", "deriveRanges",
-      (ins "::mpc::RangeArguments &":$arguments)>
+      (ins "::mpc::RangeArguments &":$arguments)>,
+    InterfaceMethod<"how forms of the operands make one of the result", "::mpc::FormKind", "getFormKind">
   ];
 }
 

@@ -28,7 +28,8 @@ using InputRanges = std::map<std::string, std::pair<double, double>>;
 struct RangeFacts {
   InputRanges inputs;                   ///< what callers give, by name
   const WeightStore *weights = nullptr; ///< null: variables are any finite numbers
-  /// Bounds hold for training, too (noise, dropout, statistics of the batch), with these weights.
+  /// Bounds hold for training (noise, dropout, statistics of the batch), with these weights, not
+  /// for inference.
   bool training = false;
 };
 
@@ -42,7 +43,7 @@ public:
   mlir::func::FuncOp getFunction() const { return function; }
   const RangeFacts &getFacts() const { return facts; }
   /// The facts without which bounds could be others: ranges of inputs that nothing else bounds,
-  /// weights that some argument has, training where it widens a bound.
+  /// weights that some argument has, training where it decides about a bound.
   const RangeFacts &getUsedFacts() const { return used; }
   /// An op has other bounds in training.
   void noteTraining() { used.training = true; }

@@ -217,9 +217,9 @@ TEST_P(Mutants, OfModelsAreRefused) {
   RangedOps ops(GetParam());
   ASSERT_TRUE(ops.module);
   SmallVector<func::FuncOp> functions;
-  for (const char *name :
-       {"network", "training", "casts", "batch_norm", "scan", "layer_norm", "rms_norm",
-        "beside_extremes", "blend", "cancels", "blend_scan", "swish"})
+  for (const char *name : {"network", "training", "casts", "batch_norm", "scan", "layer_norm",
+                           "rms_norm", "beside_extremes", "blend", "cancels", "blend_scan", "swish",
+                           "batch_norm_training", "rows", "rows_cancel"})
     functions.push_back(ops.module->lookupSymbol<func::FuncOp>(name));
   refuseAll(*ops.module, functions, RangedOps::factsOf, {});
 }

@@ -546,3 +546,55 @@ func.func @swish(%x: tensor<4x8xT>) -> (tensor<4x8xT>, tensor<4x8xT>) attributes
   %z = mpc.multiply %t, %x : tensor<4x8xT>, tensor<4x8xT>
   return %y, %z : tensor<4x8xT>, tensor<4x8xT>
 }
+// A batch decides about its own mean and variance.
+func.func @batch_norm_training(%x: tensor<4x3x8xT>) -> (tensor<4x3x8xT>, tensor<4x3x8xT>) attributes {low = array<f64: -40.0>, high = array<f64: 56.0>} {
+  %e = mpc.constant dense<0.0009765625> : tensor<T>
+  %m = mpc.constant dense<[-1.0, 0.515625, -0.6875, -0.296875, -0.84375, 0.484375, 0.828125, 0.515625]> : tensor<8xT>
+  %v = mpc.constant dense<[900.5, 800.25, 700.0, 999.0, 900.125, 700.75, 800.5, 1000.0]> : tensor<8xT>
+  %g = mpc.constant dense<[0.5, 1.25, 1.0, 2.0, 1.125, 0.75, 1.5, 2.0]> : tensor<8xT>
+  %b = mpc.constant dense<[0.5, 0.25, -1.0, 0.0, 0.125, 0.75, 0.5, 1.0]> : tensor<8xT>
+  %m1, %v1 = mpc.moments %x {axes = array<i64: 0, 1>} : tensor<4x3x8xT> -> tensor<8xT>, tensor<8xT>
+  %m2 = mpc.in_training %m1 else %m : tensor<8xT>
+  %v2 = mpc.in_training %v1 else %v : tensor<8xT>
+  %s = mpc.add %v2, %e : tensor<8xT>, tensor<T>
+  %r = mpc.rsqrt %s : tensor<8xT>
+  %c = mpc.subtract %x, %m2 : tensor<4x3x8xT>, tensor<8xT>
+  %y = mpc.multiply %c, %r : tensor<4x3x8xT>, tensor<8xT>
+  %k = mpc.multiply %r, %g : tensor<8xT>, tensor<8xT>
+  %p = mpc.multiply %m2, %k : tensor<8xT>, tensor<8xT>
+  %q = mpc.subtract %b, %p : tensor<8xT>, tensor<8xT>
+  %n = mpc.multiply %x, %k : tensor<4x3x8xT>, tensor<8xT>
+  %z = mpc.add %n, %q : tensor<4x3x8xT>, tensor<8xT>
+  return %y, %z : tensor<4x3x8xT>, tensor<4x3x8xT>
+}
+// Products with constant weights: a row's elements are sums of what came in, also behind a relu and beside the input itself.
+func.func @rows(%x: tensor<4x8xT>) -> (tensor<4x6xT>, tensor<4x8xT>, tensor<4x8xT>, tensor<4x3xT>) attributes {low = array<f64: -1.0>, high = array<f64: 3.0>} {
+  %w = mpc.constant dense<[[0.34375, 0.609375, -0.953125, 0.609375, -0.0625, 0.03125], [0.265625, -0.421875, 0.953125, -0.890625, -0.4375, -0.234375], [0.140625, -0.1875, -0.734375, -0.90625, -0.984375, -0.890625], [-0.703125, 0.984375, -0.609375, 0.296875, 0.5, -0.53125], [-0.4375, -0.125, -0.46875, 0.9375, -0.640625, 0.796875], [0.59375, 0.6875, -0.765625, -0.21875, 0.25, -0.015625], [0.328125, 0.34375, 0.328125, -0.875, 0.90625, 0.109375], [0.796875, -0.453125, -0.28125, 0.75, -0.625, -0.859375]]> : tensor<8x6xT>
+  %v = mpc.constant dense<[[-0.25, 0.359375, -0.75, 0.734375, -0.3125, -0.546875, 0.09375, 0.78125], [0.765625, 0.734375, -0.390625, -0.953125, 0.546875, 0.40625, 0.53125, -0.984375], [-0.921875, 0.0, -0.328125, -0.125, 0.859375, -0.59375, 0.0625, -0.34375], [-0.40625, 0.609375, -0.6875, -0.359375, -0.75, -0.703125, -0.4375, 0.390625], [0.15625, -0.109375, -0.65625, 0.59375, 0.59375, -0.53125, -0.875, -0.359375], [-0.703125, 0.59375, 0.03125, 0.015625, -0.421875, 0.015625, 0.921875, -0.53125]]> : tensor<6x8xT>
+  %u = mpc.constant dense<[[0.53125, -0.96875, -0.375], [0.859375, 0.734375, -0.828125], [0.6875, 0.6875, -0.09375], [-0.265625, 0.953125, 0.890625], [0.359375, -0.203125, -0.578125], [0.859375, -0.453125, 0.109375], [0.34375, -0.515625, -0.359375], [0.484375, -0.59375, 0.34375]]> : tensor<8x3xT>
+  %b = mpc.constant dense<[0.875, 0.359375, 0.296875, -0.078125, 0.921875, -0.546875]> : tensor<6xT>
+  %g = mpc.constant dense<[-0.28125, 0.28125, 0.3125, -0.78125, -0.671875, 0.375, 0.671875, 0.265625]> : tensor<8xT>
+  %0 = mpc.contract %x, %w contracting [1] x [0] : (tensor<4x8xT>, tensor<8x6xT>) -> tensor<4x6xT>
+  %1 = mpc.add %0, %b : tensor<4x6xT>, tensor<6xT>
+  %2 = mpc.relu %1 : tensor<4x6xT>
+  %3 = mpc.contract %2, %v contracting [1] x [0] : (tensor<4x6xT>, tensor<6x8xT>) -> tensor<4x8xT>
+  %4 = mpc.add %x, %3 : tensor<4x8xT>, tensor<4x8xT>
+  %5 = mpc.multiply %4, %g : tensor<4x8xT>, tensor<8xT>
+  %6 = mpc.tanh %5 : tensor<4x8xT>
+  %7 = mpc.contract %6, %u contracting [1] x [0] : (tensor<4x8xT>, tensor<8x3xT>) -> tensor<4x3xT>
+  return %1, %4, %5, %7 : tensor<4x6xT>, tensor<4x8xT>, tensor<4x8xT>, tensor<4x3xT>
+}
+// Two sums alike, of which the next layer takes one out.
+func.func @rows_cancel(%x: tensor<4x2xT>, %y: tensor<2xT>) -> (tensor<4x2xT>, tensor<4x2xT>, tensor<4x2xT>) attributes {low = array<f64: -2.0, -1.0>, high = array<f64: 6.0, 1.0>} {
+  %w = mpc.constant dense<[[1.0, 1.0, 0.5], [0.5, 0.5, -1.0]]> : tensor<2x3xT>
+  %v = mpc.constant dense<[[1.0, 0.5], [-1.0, 0.5], [0.25, -1.0]]> : tensor<3x2xT>
+  %i = mpc.constant dense<[[1.0, 0.0], [0.0, 1.0]]> : tensor<2x2xT>
+  %0 = mpc.contract %x, %w contracting [1] x [0] : (tensor<4x2xT>, tensor<2x3xT>) -> tensor<4x3xT>
+  %1 = mpc.contract %0, %v contracting [1] x [0] : (tensor<4x3xT>, tensor<3x2xT>) -> tensor<4x2xT>
+  %2 = mpc.contract %x, %i contracting [1] x [0] : (tensor<4x2xT>, tensor<2x2xT>) -> tensor<4x2xT>
+  %3 = mpc.subtract %2, %x : tensor<4x2xT>, tensor<4x2xT>
+  %4 = mpc.negate %2 : tensor<4x2xT>
+  %5 = mpc.add %4, %y : tensor<4x2xT>, tensor<2xT>
+  %6 = mpc.subtract %1, %5 : tensor<4x2xT>, tensor<4x2xT>
+  return %1, %3, %6 : tensor<4x2xT>, tensor<4x2xT>, tensor<4x2xT>
+}
