@@ -111,6 +111,11 @@ Value Caster::constantIn(ConstantOp constant, Type element, Location loc, String
     APFloat result(exact);
     bool losesInfo = false;
     result.convert(to.getFloatSemantics(), APFloat::rmNearestTiesToEven, &losesInfo);
+    // The last number of a type is there for "as far as numbers go": a mask that is added stays
+    // finite, since 0 times an infinite one is NaN.
+    const APFloat last = APFloat::getLargest(from.getFloatSemantics(), result.isNegative());
+    if (result.isInfinity() && FloatAttr::get(from, last).getValueAsDouble() == exact)
+      result = APFloat::getLargest(to.getFloatSemantics(), result.isNegative());
     if (warnOfLostConstant(exact, result, to, path) && value.isSplat())
       lostNumber = FloatAttr::get(builder.getF64Type(), exact);
     return result.bitcastToAPInt();

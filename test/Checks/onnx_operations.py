@@ -36,6 +36,12 @@ def rows():
                 yield family, name, domain.group(1) if domain else "", int(since)
 
 
+def contributed():
+    """Operations of onnxruntime's own that become those of ONNX before the tables are asked."""
+    text = read("lib/Import/ONNX/Forms/Contributed.cpp")
+    return re.findall(r'\{"(\w+)", ', text[text.index("constexpr Row kTable") :])
+
+
 def page(families, functions):
     lines = [
         "# Operations of ONNX",
@@ -50,6 +56,8 @@ def page(families, functions):
         lines.append(f"| {family} | {', '.join(cells)} |")
     lines += ["", "ONNX expresses these by others, and so does mpc where those are there:", ""]
     lines.append(", ".join(f"`{name}`" for name in sorted(functions)))
+    lines += ["", "These of onnxruntime's domain `com.microsoft` become operations of ONNX:", ""]
+    lines.append(", ".join(f"`{name}`" for name in sorted(contributed())))
     return "\n".join(lines) + "\n"
 
 

@@ -20,6 +20,8 @@ from onnx import TensorProto, helper, numpy_helper
 from onnxruntime import quantization
 
 TOLERANCE = 2e-6
+# onnxruntime computes float16 in float32, node by node: two roundings of the largest.
+OF_HALVES = 2.0**-10
 # Weights of int8 have 7 bits (reduce_range), as onnxruntime advises: where a CPU has no VNNI, its sums of two products of
 # unsigned activations saturate at 16 bits, and those that are signed it makes unsigned.
 draw = np.random.default_rng(7)
@@ -78,6 +80,22 @@ def convolutions():
     return model(nodes, [("x", TensorProto.FLOAT, ["N", 3, 12, 12])], [("y", TensorProto.FLOAT, ["N", 5])], weights)
 
 
+def elements():
+    """What is no product, which QOperator files have as onnxruntime's own operations."""
+    nodes = [
+        helper.make_node("Conv", ["x", "w1", "b1"], ["c"], pads=[1, 1, 1, 1], name="conv"),
+        helper.make_node("Sigmoid", ["c"], ["s"], name="sigmoid"),
+        helper.make_node("LeakyRelu", ["c"], ["l"], alpha=0.1, name="leaky"),
+        helper.make_node("Concat", ["s", "l"], ["k"], axis=1, name="both"),
+        helper.make_node("AveragePool", ["k"], ["a"], kernel_shape=[2, 2], strides=[2, 2], name="mean"),
+        helper.make_node("Flatten", ["a"], ["f"], name="flat"),
+        helper.make_node("MatMul", ["f", "w2"], ["m"], name="head"),
+        helper.make_node("Softmax", ["m"], ["y"], axis=-1, name="softmax"),
+    ]
+    weights = [tensor("w1", [8, 3, 3, 3], 0.3), tensor("b1", [8], 0.2), tensor("w2", [256, 5], 0.1)]
+    return model(nodes, [("x", TensorProto.FLOAT, ["N", 3, 8, 8])], [("y", TensorProto.FLOAT, ["N", 5])], weights)
+
+
 class Rows(quantization.CalibrationDataReader):
     def __init__(self, rows):
         self.rows = iter([{"x": row} for row in rows])
@@ -86,10 +104,10 @@ class Rows(quantization.CalibrationDataReader):
         return next(self.rows, None)
 
 
-def static(make, kind, per_channel, activations, weights):
+def static(make, kind, per_channel, activations, weights, **options):
     def quantize(source, target, rows):
-        quantization.quantize_static(source, target, Rows(rows), quant_format=kind, per_channel=per_channel,
-                                     activation_type=activations, weight_type=weights, reduce_range=True)  # fmt: skip
+        quantization.quantize_static(source, target, Rows(rows), quant_format=kind, per_channel=per_channel, activation_type=activations,
+                                     weight_type=weights, reduce_range=weights == Type.QInt8, extra_options=options)  # fmt: skip
 
     return make, quantize
 
@@ -99,13 +117,35 @@ def dynamic(make, weights, per_channel):
         source, target, weight_type=weights, per_channel=per_channel, reduce_range=weights == Type.QInt8)  # fmt: skip
 
 
-def blocked(make, kind):
+def blocked(make, kind, bits=4, symmetric=True):
     def quantize(source, target, rows):
         from onnxruntime.quantization import matmul_nbits_quantizer
 
-        made = matmul_nbits_quantizer.MatMulNBitsQuantizer(onnx.load(source), bits=4, block_size=16, is_symmetric=True, quant_format=kind)
+        made = matmul_nbits_quantizer.MatMulNBitsQuantizer(onnx.load(source), bits=bits, block_size=16, is_symmetric=symmetric, quant_format=kind)
         made.process()
         made.model.save_model_to_file(target)
+
+    return make, quantize
+
+
+def halves(make):
+    """In float16, by onnxruntime's converter, which appends nodes that others read."""
+
+    def quantize(source, target, rows):
+        from onnxruntime.transformers import float16
+
+        onnx.save(float16.convert_float_to_float16(onnx.load(source), keep_io_types=True), target)
+
+    return make, quantize
+
+
+def fused(make):
+    """What a session saves that has optimized the model."""
+
+    def quantize(source, target, rows):
+        options = onnxruntime.SessionOptions()
+        options.graph_optimization_level, options.optimized_model_filepath = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED, target
+        onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
 
     return make, quantize
 
@@ -122,6 +162,15 @@ CASES = {
     "products_dynamic_unsigned": dynamic(products, Type.QUInt8, False),
     "products_int4_qdq": blocked(products, Kind.QDQ),
     "products_int4_qoperator": blocked(products, Kind.QOperator),
+    **{f"products_int{bits}_asymmetric": blocked(products, Kind.QOperator, bits, False) for bits in (2, 4, 8)},
+    "elements_qoperator": static(elements, Kind.QOperator, False, Type.QUInt8, Type.QUInt8),
+    "elements_qoperator_channels": static(elements, Kind.QOperator, True, Type.QInt8, Type.QInt8),
+    **{f"{make.__name__}_{name}": static(make, Kind.QDQ, False, activations, weights, UseQDQContribOps=True)
+       for make in (perceptron, convolutions)
+       for name, activations, weights in (("int16", Type.QInt16, Type.QInt8), ("weights_int4", Type.QUInt8, Type.QInt4))},
+    "perceptron_weights_asymmetric": static(perceptron, Kind.QDQ, False, Type.QInt8, Type.QInt8, ActivationSymmetric=True, WeightSymmetric=False),
+    **{f"{make.__name__}_fused": fused(make) for make in (perceptron, convolutions)},
+    "perceptron_float16": halves(perceptron),
 }  # fmt: skip
 
 
@@ -165,7 +214,8 @@ def check(binaries, name, folder):
         return "" if steps.max() == 0 else f"differs by {int(steps.max())} steps of {step}"
     error = float(np.max(np.abs(got - expected)) / np.max(np.abs(expected)))
     print(f"{name}: largest difference {error:.1e} of the largest result")
-    return "" if error <= TOLERANCE else f"differs by {error:.1e} of the largest result; expected {TOLERANCE}"
+    tolerance = OF_HALVES if name.endswith("_float16") else TOLERANCE
+    return "" if error <= tolerance else f"differs by {error:.1e} of the largest result; expected {tolerance}"
 
 
 def main():

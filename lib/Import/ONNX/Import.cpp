@@ -2,6 +2,7 @@
 // A model as the reader hands it over, as IR and weights.
 #include "mpc/Import/ONNX/Import.h"
 
+#include "lib/Import/ONNX/Forms/Contributed.h"
 #include "lib/Import/ONNX/Forms/RestoreForms.h"
 #include "lib/Import/ONNX/GraphImporter.h"
 
@@ -11,6 +12,8 @@ llvm::Expected<ImportedModel> importOnnx(const Model &model, llvm::StringRef fil
                                          const ImportOptions &options, mlir::MLIRContext &context) {
   context.loadDialect<MpcDialect, mlir::func::FuncDialect>();
   Model formed = model; // whose tensors point to the same elements
+  sortNodes(formed.graph);
+  expandContributed(formed.graph);
   ImportedModel imported;
   std::optional<PathPattern> trainable;
   if (!options.trainable.empty())

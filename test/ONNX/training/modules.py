@@ -3,6 +3,8 @@
 
 import math
 
+import images
+import series
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -373,4 +375,6 @@ CASES = {
     "graph_convolution": (GraphConvolution, {"nodes": [7, 5], "edges": [7, 7]}, ("classes", [], 2)),
     "convnext": (ConvNext, {"x": [3, 12, 12]}, ("classes", [], 4)),
     "densely_connected": (DenselyConnected, {"x": [3, 8, 8]}, ("classes", [], 4)),
+    **images.CASES,
+    **series.CASES,
 }  # fmt: skip

@@ -21,7 +21,7 @@ import onnxruntime
 from onnx import numpy_helper
 
 ARCHIVE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "recorded.tar.xz")
-CASES = 26
+CASES = 42
 # Rows of the predictions of a graph whose batch is open.
 BATCHES = (1, 3, 32)
 # Relative, of the loss of each step in float32.
@@ -40,6 +40,11 @@ LOSSES = {
 # Parameters that are no operand of a product, a convolution or a normalisation train where one says so.
 CHOSEN = {
     "vision_transformer": "token|positions|(patches|block|norm|head)\\..*",
+    "window_attention": "table|.*\\.(weight|bias)",
+    "temporal_convolutions": "(convs|shortcut|head)\\..*",
+    "selective_scan": "decay|skip|.*\\.(weight|bias)",
+    "padded_encoder": ".*(weight|bias)",
+    "perceiver": "latents|temperature|.*\\.(weight|bias)",
 }
 
 

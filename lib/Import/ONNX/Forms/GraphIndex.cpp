@@ -35,13 +35,7 @@ void GraphIndex::countReads(const Graph &inner, bool isInner) {
       count += isInner ? 2 : 1;
       reader = &node;
     }
-    for (const Attribute &attribute : node.attributes) {
-      if (const auto *one = std::get_if<std::shared_ptr<Graph>>(&attribute.value))
-        countReads(**one, true);
-      if (const auto *several = std::get_if<std::vector<std::shared_ptr<Graph>>>(&attribute.value))
-        for (const std::shared_ptr<Graph> &each : *several)
-          countReads(*each, true);
-    }
+    forInnerGraphs(node, [&](const Graph &each) { countReads(each, true); });
   }
 }
 
@@ -155,6 +149,16 @@ void GraphIndex::apply() {
       nodes.push_back(std::move(node));
   }
   graph.nodes = std::move(nodes);
+}
+
+void forInnerGraphs(const Node &node, llvm::function_ref<void(const Graph &)> look) {
+  for (const Attribute &attribute : node.attributes) {
+    if (const auto *one = std::get_if<std::shared_ptr<Graph>>(&attribute.value))
+      look(**one);
+    if (const auto *several = std::get_if<std::vector<std::shared_ptr<Graph>>>(&attribute.value))
+      for (const std::shared_ptr<Graph> &each : *several)
+        look(*each);
+  }
 }
 
 llvm::StringRef otherOperand(const Node &node, llvm::StringRef one) {

@@ -58,6 +58,9 @@ private:
   std::string zeros[2]; ///< names of zeros of int8 and uint8
 };
 
+/// Calls `look` with each graph inside of the node.
+void forInnerGraphs(const Node &node, llvm::function_ref<void(const Graph &)> look);
+
 /// The operand of a node of two that is not `one`; empty where neither or both are.
 llvm::StringRef otherOperand(const Node &node, llvm::StringRef one);
 

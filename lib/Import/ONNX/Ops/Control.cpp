@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Graphs inside of nodes. Shapes are static, and so is the number of steps: loops are written out,
-// conditions that are known choose a branch.
+// conditions that are known choose a branch. Where the model computes when a loop ends, steps
+// behind the end change nothing.
 #include "lib/Import/ONNX/NodeAttributes.h"
 #include "lib/Import/ONNX/OpTable.h"
 #include "lib/Import/ONNX/Ops/Pieces.h"
@@ -12,6 +13,8 @@ using Values = llvm::SmallVector<NodeValue>;
 
 /// Steps of a loop that is written out.
 constexpr int64_t kMostSteps = 4096;
+/// Steps of one that may end before: each costs what it does.
+constexpr int64_t kMostGuarded = 256;
 
 bool refuse(GraphImporter &importer, const Node &node, llvm::StringRef path,
             const llvm::Twine &what) {
@@ -120,6 +123,18 @@ bool setStacks(GraphImporter &importer, const Node &node, Scope &scope, Pieces &
   return true;
 }
 
+/// A carried value in a step that may be behind the end, where it stays as it was.
+std::optional<NodeValue> keepBehindEnd(GraphImporter &importer, const Node &node,
+                                       llvm::StringRef path, const NodeValue &goes,
+                                       const NodeValue &next, const NodeValue &before) {
+  if (next.elements || before.elements || importer.getShape(next) != importer.getShape(before)) {
+    refuse(importer, node, path,
+           "ends by values that the model computes, and carries sequences or other shapes");
+    return std::nullopt;
+  }
+  return Pieces(importer, path, node.op).select(goes, next, before);
+}
+
 bool loop(GraphImporter &importer, const Node &node, Scope &scope, llvm::StringRef path,
           const NodeAttributes &attributes) {
   const Graph *body = attributes.getGraph("body");
@@ -130,34 +145,51 @@ bool loop(GraphImporter &importer, const Node &node, Scope &scope, llvm::StringR
   if (const NodeValue *limit = importer.read(node, 0, scope, path))
     count = findNumber(importer, *limit);
   std::optional<int64_t> runs = 1;
+  std::optional<NodeValue> goes; // what says whether this step is one, where the model computes it
   if (const NodeValue *condition = importer.read(node, 1, scope, path))
-    runs = findNumber(importer, *condition);
+    if (runs = findNumber(importer, *condition); !runs)
+      goes = *condition;
   const size_t given = 2 + carried.size(), outputs = node.outputs.size();
   if (body->inputs.size() != given || body->outputs.size() < 1 + carried.size() ||
       body->outputs.size() - 1 < outputs)
     return refuse(importer, node, path, "has a body with other inputs or outputs than the node");
+  const bool hasStacks =
+      llvm::any_of(llvm::ArrayRef(node.outputs).drop_front(std::min(outputs, carried.size())),
+                   [](const std::string &output) { return !output.empty(); });
   Pieces pieces(importer, path, node.op);
   llvm::SmallVector<Values> steps;
   for (int64_t step = 0;; ++step) {
-    if (!count || !runs)
+    if (!count || (goes && (*count > kMostGuarded || hasStacks)))
       return refuse(importer, node, path,
                     "ends by values that the model computes; a compiled model has static shapes, "
-                    "and expected are a constant number of steps and condition");
-    if (step >= *count || !*runs)
+                    "and expected are a constant number of steps and condition, or at most " +
+                        llvm::Twine(kMostGuarded) + " steps whose results are not stacked");
+    if (step >= *count || (runs && !*runs))
       break;
     if (step >= kMostSteps)
       return refuse(importer, node, path, "takes more than " + llvm::Twine(kMostSteps) + " steps");
     Scope inner(&scope);
     inner.set(body->inputs[0].name, pieces.makeInteger(step));
-    inner.set(body->inputs[1].name, pieces.makeTruth(true));
+    inner.set(body->inputs[1].name, goes ? *goes : pieces.makeTruth(true));
     for (const auto &[i, value] : llvm::enumerate(carried))
       inner.set(body->inputs[2 + i].name, value);
     Values results;
     if (!importer.importSubgraph(*body, inner, path, results))
       return false;
+    for (const auto &[i, value] : llvm::enumerate(carried)) {
+      const std::optional<NodeValue> next =
+          goes ? keepBehindEnd(importer, node, path, *goes, results[1 + i], value)
+               : std::optional(results[1 + i]);
+      if (!next)
+        return false;
+      value = *next;
+    }
     runs = findNumber(importer, results[0]);
-    for (const auto &[i, value] : llvm::enumerate(carried))
-      value = results[1 + i];
+    if (!runs)
+      goes = goes ? pieces.select(*goes, results[0], pieces.makeTruth(false))
+                  : std::optional(results[0]);
+    if (!runs && !goes)
+      return false;
     steps.emplace_back(results.begin() + 1 + ptrdiff_t(carried.size()), results.end());
   }
   for (const auto &[i, value] : llvm::enumerate(carried))

@@ -124,45 +124,52 @@ void globalAveragePool(B &b) {
   b.setResult(0, saturate(b, b.make<MultiplyOp>(sums, factor), zeroY, b.getType(0)), b.getType(0));
 }
 
-/// A product with a matrix of 4 bits in blocks, [columns, blocks, bytes], the lower half of a byte
-/// first; scales are one for each block, zero points 8 or packed in the same way.
+/// A product with a matrix of 2, 4 or 8 bits in blocks, [columns, blocks, bytes], the lowest bits
+/// of a byte first; scales are one for each block, zero points the middle or packed in the same
+/// way.
 void multiplyBlocks(B &b) {
   const int64_t depth = b.attributes.getInteger("K", 0), columns = b.attributes.getInteger("N", 0),
-                block = b.attributes.getInteger("block_size", 0);
+                block = b.attributes.getInteger("block_size", 0),
+                bits = b.attributes.getInteger("bits", 4);
   b.attributes.ignore("accuracy_level"); // of onnxruntime's activations
   Value x = b.get(0), packed = b.get(1), scales = b.get(2);
   if (!x || !packed || !scales)
     return;
-  if (b.attributes.getInteger("bits", 4) != 4 || block < 16 || block % 2 || depth < 1 ||
+  if ((bits != 2 && bits != 4 && bits != 8) || block < 16 || block % 4 || depth < 1 ||
       columns < 1 || b.has(4) || b.getType(1) != DataType::UInt8 || b.rankOf(x) < 1 ||
       b.shapeOf(x).back() != depth || block > kMostSpatial || columns > kMostSpatial ||
       depth > kMostSpatial)
-    return (void)b.error("takes weights of 4 bits in blocks of 16 or more, in their own order");
-  const int64_t blocks = (depth + block - 1) / block;
+    return (void)b.error(
+        "takes weights of 2, 4 or 8 bits in blocks of 16 or more, in their own order");
+  const int64_t blocks = (depth + block - 1) / block, inByte = 8 / bits;
   if (columns * blocks > kMostSpatial || columns * blocks > (int64_t(1) << 40) / block)
     return (void)b.error("has more weights than a file can hold");
   const mlir::Type i32 = b.builder.getI32Type();
-  if (tensorTypeOf(packed).getNumElements() != columns * blocks * block / 2 ||
+  if (tensorTypeOf(packed).getNumElements() != columns * blocks * block / inByte ||
       tensorTypeOf(scales).getNumElements() != columns * blocks)
     return (void)b.error("weights or scales do not have the shape that the attributes say");
-  const auto unpack = [&](Value bytes, int64_t count) { // [columns, count bytes] to twice as many
+  const auto unpack = [&](Value bytes, int64_t count) { // [columns, count bytes] to their numbers
     Value wide = castTo(b, b.makeReshape(bytes, {columns, count, 1}), i32);
-    Value low = b.make<IntegerOp>(IntegerKind::And, wide, b.makeInteger(i32, 15));
-    Value high = b.make<IntegerOp>(IntegerKind::FloorDivide, wide, b.makeInteger(i32, 16));
-    return b.makeReshape(b.make<ConcatenateOp>(mlir::ValueRange{low, high}, int64_t(2)),
-                         {columns, 2 * count});
+    llvm::SmallVector<Value> numbers;
+    for (int64_t shift = 0; shift < 8; shift += bits) {
+      Value high =
+          b.make<IntegerOp>(IntegerKind::FloorDivide, wide, b.makeInteger(i32, 1 << shift));
+      numbers.push_back(
+          b.make<IntegerOp>(IntegerKind::And, high, b.makeInteger(i32, (1 << bits) - 1)));
+    }
+    return b.makeReshape(b.make<ConcatenateOp>(numbers, int64_t(2)), {columns, inByte * count});
   };
-  Value integers = b.makeReshape(unpack(packed, blocks * block / 2), {columns, blocks, block});
-  Value zero = b.makeInteger(i32, 8);
+  Value integers = b.makeReshape(unpack(packed, blocks * block / inByte), {columns, blocks, block});
+  Value zero = b.makeInteger(i32, 1 << (bits - 1));
   if (b.has(3)) {
     Value zeros = b.get(3);
-    const int64_t bytes = (blocks + 1) / 2;
+    const int64_t bytes = (blocks + inByte - 1) / inByte;
     if (!zeros)
       return;
     if (b.getType(3) != DataType::UInt8 || tensorTypeOf(zeros).getNumElements() != columns * bytes)
-      return (void)b.error("zero points are bytes of two");
+      return (void)b.error("zero points are bytes of packed numbers");
     Value all = unpack(zeros, bytes);
-    if (2 * bytes != blocks)
+    if (inByte * bytes != blocks)
       all = b.make<SliceOp>(all, int64_t(1), int64_t(0), blocks);
     zero = b.makeReshape(all, {columns, blocks, 1});
   }
