@@ -45,12 +45,17 @@ uint32_t BlockedProduct::multiplyShortRows(const Contraction &shape, const void 
   const PieceKernel &pieces = lanePieces(shape);
   const PanelOperand right = rhsOf(shape, nullptr, isNarrow(shape));
   const EpilogueRow finish = vectors.epilogue[shape.out][epilogueFlags(shape)];
+  const bool isComplete = !result.bits.where && !result.bits.mask && !result.largest;
   const int64_t rowBytes = shape.n * elementBytes(shape.out);
   const int64_t laneBytes = shape.k * elementBytes(shape.lhs);
   const bool isConsumed = result.kernel && result.isConsumed && !shape.accumulate;
   alignas(cacheLine) uint8_t staged[mostResultBytes];
   auto *values =
       isConsumed ? staged : const_cast<uint8_t *>(at(result.out, first * shape.n, shape.out));
+  // Sums with nothing to add are the result, and whole panels leave them where it is, on lines.
+  const bool areResult = shape.out == MPC_RT_FLOAT32 && !epilogueFlags(shape) &&
+                         rowBytes % cacheLine == 0 &&
+                         reinterpret_cast<uintptr_t>(values) % cacheLine == 0;
   const uint8_t *lanes = at(lhs, first * shape.k, shape.lhs);
   alignas(cacheLine) float sums[mostPieceSums];
   uint32_t most = 0;
@@ -59,12 +64,12 @@ uint32_t BlockedProduct::multiplyShortRows(const Contraction &shape, const void 
   tile.lhsStepBytes = tile.lastStepBytes = pieces.laneBytes;
   tile.pieces = &piece;
   tile.count = 1;
-  tile.sums = sums;
-  tile.sumStride = pieces.columns;
   tile.first = true;
   for (int64_t panel = 0; panel < weights.panels; ++panel) {
     const int64_t column = panel * pieces.columns;
     const int64_t columns = std::min(pieces.columns, shape.n - column);
+    const bool inPlace = areResult && columns == pieces.columns;
+    tile.sumStride = inPlace ? shape.n : pieces.columns;
     piece.rhs = chunkOf(right, weights, /*chunk=*/0, panel);
     for (int64_t row = 0; row < count; row += pieces.rows) {
       const uint8_t *starts[mostPieceRows];
@@ -72,11 +77,15 @@ uint32_t BlockedProduct::multiplyShortRows(const Contraction &shape, const void 
       for (int64_t i = 0; i < tile.rows; ++i)
         starts[i] = lanes + (row + i) * laneBytes;
       tile.lanes = starts;
+      uint8_t *target = values + row * rowBytes + column * elementBytes(shape.out);
+      tile.sums = inPlace ? reinterpret_cast<float *>(target) : sums;
       pieces.multiply(tile);
-      for (int64_t i = 0; i < tile.rows; ++i) {
-        uint8_t *target = values + (row + i) * rowBytes + column * elementBytes(shape.out);
-        finish(sums + i * pieces.columns, bias ? bias + column : nullptr, target,
-               static_cast<size_t>(columns));
+      if (inPlace && isComplete)
+        continue;
+      for (int64_t i = 0; i < tile.rows; ++i, target += rowBytes) {
+        if (!inPlace)
+          finish(sums + i * pieces.columns, bias ? bias + column : nullptr, target,
+                 static_cast<size_t>(columns));
         most = std::max(most, completeRow(shape, result, first + row + i, column, target,
                                           static_cast<size_t>(columns)));
       }

@@ -87,7 +87,7 @@ protected:
            unsigned threads = 2, uint32_t *largest = nullptr,
            const ResultKernel *onResult = nullptr, bool isConsumed = false,
            const ReluBits &bits = {}, float *rhsSums = nullptr,
-           const std::vector<float> *wideLhs = nullptr) {
+           const std::vector<float> *wideLhs = nullptr, void *elsewhere = nullptr) {
     Contraction shape;
     auto descriptor = data.shape.descriptor(1);
     ASSERT_EQ(resolveContraction(descriptor, data.lhs.data(), data.rhs.data(), data.bias.data(),
@@ -110,9 +110,10 @@ protected:
       ASSERT_TRUE(copy.allocate(product.packedBytes(shape)));
       product.packRhs(shape, data.rhs.data(), copy.data());
     }
-    product.run(shape, lhs, packed ? nullptr : data.rhs.data(), copy.data(),
-                shape.hasBias ? bias.data() : nullptr,
-                {data.out.data(), largest, onResult, isConsumed, bits, rhsSums});
+    product.run(
+        shape, lhs, packed ? nullptr : data.rhs.data(), copy.data(),
+        shape.hasBias ? bias.data() : nullptr,
+        {elsewhere ? elsewhere : data.out.data(), largest, onResult, isConsumed, bits, rhsSums});
     team.end();
   }
 
@@ -302,6 +303,25 @@ TEST_P(BlockedProducts, MultiplyShortRows) {
         EXPECT_EQ(largest, data.largest()) << name;
         expectKernelOnce(shape, /*packed=*/true, 1 + i % 3, /*isConsumed=*/i % 2, name);
       }
+}
+
+// Sums that are the result already, on lines of memory and between them.
+TEST_P(BlockedProducts, MultiplyShortRowsWhereTheResultLies) {
+  for (int64_t n : {16, 40, 80, 96, 144, 512})
+    for (size_t offset : {0, 16, 64, 80}) {
+      ContractionCase shape;
+      shape.m = 62, shape.n = n, shape.k = 24;
+      shape.lhs = shape.rhs = widens() ? MPC_RT_FLOAT32 : MPC_RT_BFLOAT16;
+      ContractionData data(shape);
+      Buffer memory;
+      ASSERT_TRUE(memory.allocate(data.out.size() + offset));
+      uint8_t *out = memory.data() + offset;
+      uint32_t largest = 0, *asked = offset >= 64 ? &largest : nullptr;
+      run(data, small, true, 2, asked, nullptr, false, {}, nullptr, nullptr, out);
+      data.out.assign(out, out + data.out.size());
+      EXPECT_EQ(data.difference(), "") << n << " columns, " << offset << " bytes off a line";
+      EXPECT_EQ(largest, asked ? data.largest() : 0);
+    }
 }
 
 // Blocks as long as rows, and rows of several blocks.
