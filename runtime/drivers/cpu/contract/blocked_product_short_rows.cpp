@@ -54,6 +54,9 @@ uint32_t BlockedProduct::multiplyShortRows(const Contraction &shape, const void 
   const uint8_t *lanes = at(lhs, first * shape.k, shape.lhs);
   alignas(cacheLine) float sums[mostPieceSums];
   uint32_t most = 0;
+  // Nothing is asked of rows beside bias and relu.
+  const bool finishesTiles = pieces.finish && shape.out == MPC_RT_FLOAT32 && !shape.accumulate &&
+                             !result.largest && !result.bits.where && !result.bits.mask;
   Piece piece = {0, nullptr, stepsOf(shape.k)};
   PieceTile tile = {};
   tile.lhsStepBytes = tile.lastStepBytes = pieces.laneBytes;
@@ -68,11 +71,19 @@ uint32_t BlockedProduct::multiplyShortRows(const Contraction &shape, const void 
     piece.rhs = chunkOf(right, weights, /*chunk=*/0, panel);
     for (int64_t row = 0; row < count; row += pieces.rows) {
       const uint8_t *starts[mostPieceRows];
+      float *rows[mostPieceRows];
       tile.rows = std::min(pieces.rows, count - row);
-      for (int64_t i = 0; i < tile.rows; ++i)
+      for (int64_t i = 0; i < tile.rows; ++i) {
         starts[i] = lanes + (row + i) * laneBytes;
+        rows[i] = reinterpret_cast<float *>(values + (row + i) * rowBytes) + column;
+      }
       tile.lanes = starts;
       pieces.multiply(tile);
+      if (finishesTiles) {
+        pieces.finish({sums, pieces.columns, shape.hasBias ? bias + column : nullptr, shape.relu,
+                       rows, tile.rows, columns});
+        continue;
+      }
       for (int64_t i = 0; i < tile.rows; ++i) {
         uint8_t *target = values + (row + i) * rowBytes + column * elementBytes(shape.out);
         finish(sums + i * pieces.columns, bias ? bias + column : nullptr, target,
