@@ -83,8 +83,9 @@ public:
   }
 
   bool once(Operands &operands) {
-    const bool failed = convolver.convolve(descriptor, operands[0], operands[1], /*bias=*/nullptr,
-                                           operands[2], /*batch=*/1);
+    const bool failed =
+        convolver.convolve(descriptor, convolveCall(operands[0], operands[1], /*bias=*/nullptr,
+                                                    operands[2], /*batch=*/1));
     if (!kept)
       convolver.forgetWeights();
     return !failed;

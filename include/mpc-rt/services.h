@@ -88,12 +88,13 @@ typedef struct mpc_rt_contract_t {
   const char *layer; /* layer path, for messages and profiles */
 } mpc_rt_contract_t;
 
-/* A kernel whose iteration i reads, and may replace, element i of a contraction's result and no
- * other one: it runs on ranges that cover all elements, each as soon as these are there.
- * arguments[result] (of argument_count <= MPC_RT_MAX_KERNEL_ARGUMENTS) is `out`; the kernel may get
- * another address there, at which the elements [begin, end) of its call are found. Neither writes
- * what the other one reads. With MPC_RT_CONTRACT_CONSUMED `out` and arguments[result] may both be
- * null: the runtime then has memory for the result where it needs some. */
+/* A kernel whose iteration i reads, and may replace, element i of the result of a contraction or
+ * convolution and no other one: it runs on ranges that cover all elements, each as soon as these
+ * are there. arguments[result] (of argument_count <= MPC_RT_MAX_KERNEL_ARGUMENTS) is `out`; the
+ * kernel may get another address there, at which the elements [begin, end) of its call are found.
+ * Neither writes what the other one reads. With MPC_RT_CONTRACT_CONSUMED, and of a convolution
+ * always, `out` and arguments[result] may both be null: the runtime then has memory for the result
+ * where it needs some. */
 typedef struct mpc_rt_result_kernel_t {
   mpc_rt_kernel_fn function;
   void *const *arguments;
@@ -192,10 +193,13 @@ typedef struct mpc_rt_convolve_call_t {
   const void *lhs, *rhs;
   const void *bias; /* with has_bias */
   void *out;
+  /* ---- optional from here on: null for nothing ---- */
+  /* Runs on `out`, after all else; on CPUs, and not for the filter's gradient. */
+  const mpc_rt_result_kernel_t *kernel;
 } mpc_rt_convolve_call_t;
 
 /* What every call has. */
-#define MPC_RT_CONVOLVE_CALL_MINIMUM sizeof(mpc_rt_convolve_call_t)
+#define MPC_RT_CONVOLVE_CALL_MINIMUM offsetof(mpc_rt_convolve_call_t, kernel)
 
 /* ---- Attention --------------------------------------------------------------------------- */
 

@@ -100,6 +100,7 @@ private:
   /// From the first to the last step that touches it; whether all touch it as a whole.
   FailureOr<bool> findLifetime(Buffer &buffer);
 
+  void keepFactors();
   void shareInPlace();
   void shareWithInput(linalg::LinalgOp op, unsigned step, Value output);
   bool isTaken(unsigned buffer) const;
@@ -175,6 +176,29 @@ LogicalResult MemoryPlan::Planner::addBuffer(memref::AllocOp alloc) {
   whole.push_back(*isWhole);
   plan.buffers.push_back(buffer);
   return success();
+}
+
+/// What reads the sums of an integer product first may come to run on parts of them
+/// (mpc-interleave-launches): it must not write over what the product still reads. Of floating
+/// numbers it mostly writes in place.
+void MemoryPlan::Planner::keepFactors() {
+  for (auto [step, op] : llvm::enumerate(ops)) {
+    auto product = dyn_cast<mpcrt::LibraryCallOpInterface>(op);
+    if (!product || !getElementTypeOrSelf(product.getOut().getType()).isInteger())
+      continue;
+    auto sums = indexOf.find(skipBufferReshapes(product.getOut()));
+    if (sums == indexOf.end())
+      continue;
+    unsigned next = ops.size();
+    for (Value alias : views.resolve(sums->first))
+      for (Operation *user : alias.getUsers())
+        if (unsigned at = stepOf(user); at > step && isa<linalg::LinalgOp>(user))
+          next = std::min(next, at);
+    for (Value factor : {product.getLhs(), product.getRhs()})
+      if (auto kept = indexOf.find(skipBufferReshapes(factor));
+          kept != indexOf.end() && next < ops.size())
+        plan.buffers[kept->second].end = std::max(plan.buffers[kept->second].end, next);
+  }
 }
 
 /// In place: `inPlaceOf` forms chains; each chain becomes one place.
@@ -254,6 +278,7 @@ FailureOr<MemoryPlan> MemoryPlan::Planner::run() {
   entry.walk([&](memref::AllocOp alloc) { failedOnce |= failed(addBuffer(alloc)); });
   if (failedOnce)
     return failure();
+  keepFactors();
   shareInPlace();
   layOut();
   return std::move(plan);

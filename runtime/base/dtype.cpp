@@ -6,20 +6,6 @@
 
 namespace mpc::rt {
 
-size_t dtypeSize(mpc_rt_dtype_t dtype) noexcept {
-  switch (dtype) {
-#define MPC_RT_DTYPE(name, value, bytes, keras, mlir, safetensors, numpy)                          \
-  case value:                                                                                      \
-    return bytes;
-#include "mpc-rt/dtype.inc"
-#undef MPC_RT_DTYPE
-  case MPC_RT_FLOAT8_E4M3FN:
-  case MPC_RT_FLOAT8_E5M2:
-    return 1;
-  }
-  return 0;
-}
-
 const char *dtypeName(mpc_rt_dtype_t dtype) noexcept {
   switch (dtype) {
 #define MPC_RT_DTYPE(name, value, bytes, keras, mlir, safetensors, numpy)                          \

@@ -77,6 +77,15 @@ inline mpc_rt_status_t callConvolve(Driver &driver, const mpc_rt_convolution_t &
   return driver.convolve(descriptor, convolveCall(lhs, rhs, bias, out, batch));
 }
 
+inline mpc_rt_status_t callConvolveAndLaunch(Driver &driver, const mpc_rt_convolution_t &descriptor,
+                                             const void *lhs, const void *rhs, const void *bias,
+                                             void *out, const ResultKernel &kernel, int64_t batch) {
+  const mpc_rt_result_kernel_t own = kernelOf(kernel);
+  mpc_rt_convolve_call_t call = convolveCall(lhs, rhs, bias, out, batch);
+  call.kernel = &own;
+  return driver.convolve(descriptor, call);
+}
+
 inline void setDropout(const AttentionDropout &dropout, mpc_rt_attention_t &descriptor,
                        mpc_rt_attend_call_t &call) {
   descriptor.flags |= dropout.drops ? MPC_RT_ATTENTION_DROPOUT : 0u;

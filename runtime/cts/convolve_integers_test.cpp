@@ -143,6 +143,55 @@ TEST_P(ConvolveIntegers, IsExactOverWindowsAndBorders) {
   }
 }
 
+// Odd and even elements count differently, so that a kernel that gets one twice shows.
+void addUp(void *const *arguments, int64_t begin, int64_t end) {
+  auto *to = static_cast<int32_t *>(arguments[0]);
+  const auto *sums = static_cast<const int32_t *>(arguments[1]);
+  for (int64_t i = begin; i < end; ++i)
+    to[i] = static_cast<int32_t>(static_cast<uint32_t>(to[i]) + static_cast<uint32_t>(sums[i]) +
+                                 (i % 2 ? 3 : 5));
+}
+
+// Requantization goes through sums that have memory, and through those that have none.
+TEST_P(ConvolveIntegers, HandSumsToAKernelOnce) {
+  if (driver->ownsMemory())
+    GTEST_SKIP() << "kernels of the host do not run there";
+  for (uint32_t i = 0; i < 150; ++i) {
+    Draw next(2000 + i);
+    ConvolutionCase c = draw(next);
+    if (next(8) == 0 && c.kernel.size() < 3)
+      c.groups = c.filters = c.channels = 320; // which threads take in parts
+    c.rhsVariable = next(2) ? static_cast<int32_t>(i) : -1;
+    const auto border = static_cast<int8_t>(next(256));
+    const std::vector<uint8_t> images = bytes(c.batch * sizeOf(c.images) * c.channels, next);
+    const std::vector<uint8_t> filter =
+        bytes(sizeOf(c.kernel) * (c.channels / c.groups) * c.filters, next);
+    const std::vector<int32_t> sums = expected(c, images, filter, border);
+    mpc_rt_convolution_t descriptor = c.descriptor(i);
+    descriptor.border = border;
+    for (bool isPlaced : {false, true}) {
+      std::vector<int32_t> out(sums.size()), added(sums.size());
+      void *result = isPlaced ? out.data() : nullptr;
+      void *const arguments[] = {added.data(), result};
+      ASSERT_EQ(driver->begin(c.rhsVariable < 0 ? WeightUse::updated : WeightUse::constant),
+                MPC_RT_OK);
+      const auto status =
+          callConvolveAndLaunch(*driver, descriptor, images.data(), filter.data(),
+                                /*bias=*/nullptr, result, {addUp, arguments, 2, 1, 9}, 1);
+      driver->end();
+      ASSERT_EQ(status, MPC_RT_OK) << mpc_rt_last_error();
+      if (!driver->computes())
+        continue;
+      std::vector<int32_t> wanted(sums.size());
+      void *const expectedArguments[] = {wanted.data(), const_cast<int32_t *>(sums.data())};
+      addUp(expectedArguments, 0, static_cast<int64_t>(sums.size()));
+      EXPECT_EQ(added, wanted) << c.text();
+      if (isPlaced)
+        EXPECT_EQ(out, sums) << c.text();
+    }
+  }
+}
+
 TEST_P(ConvolveIntegers, RefusesWhatIntegersHaveNot) {
   Draw next(1000);
   ConvolutionCase plain = draw(next);

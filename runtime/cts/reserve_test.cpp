@@ -154,6 +154,38 @@ TEST_P(Reserve, TakesBeforehandWhatRoundingNeeds) {
         }
 }
 
+// Of a kernel that replaces the result, and of one that consumes a result without memory.
+TEST_P(Reserve, TakesBeforehandWhatConvolutionsWithKernelsNeed) {
+  uint32_t id = 0;
+  for (mpc_rt_dtype_t dtype : {MPC_RT_FLOAT32, MPC_RT_BFLOAT16, MPC_RT_FLOAT16, MPC_RT_INT8})
+    for (auto [channels, filters, groups] :
+         {std::tuple{3, 32, 1}, {32, 32, 1}, {64, 64, 64}, {320, 320, 320}})
+      for (int64_t batch : {1, 5})
+        for (bool isConsumed : {false, true}) {
+          ConvolutionCase shape;
+          shape.lhs = shape.rhs = shape.out = shape.bias = dtype;
+          if (dtype == MPC_RT_INT8)
+            shape.out = shape.bias = MPC_RT_INT32;
+          shape.batch = batch, shape.channels = channels, shape.filters = filters;
+          shape.groups = groups;
+          shape.images = {9, 9}, shape.kernel = {3, 3};
+          shape.strides = {1, 1}, shape.dilations = {1, 1};
+          shape.low = {1, 1}, shape.high = {1, 1};
+          shape.rhsVariable = static_cast<int32_t>(++id);
+          ConvolutionData data(shape);
+          void *const arguments[] = {nullptr};
+          const ResultKernel kernel{doNothing, arguments, 1, 0, 100};
+          expectSameMemory(
+              data, WeightUse::constant,
+              [&] {
+                return callConvolveAndLaunch(*driver, shape.descriptor(id), data.lhs.data(),
+                                             data.rhs.data(), data.bias.data(),
+                                             isConsumed ? nullptr : data.out.data(), kernel, 1);
+              },
+              /*computesOut=*/!isConsumed && dtype != MPC_RT_INT8);
+        }
+}
+
 TEST_P(Reserve, TakesBeforehandWhatConvolutionsNeed) {
   uint32_t id = 0;
   for (auto direction : {MPC_RT_CONVOLUTION_FORWARD, MPC_RT_CONVOLUTION_INPUT_GRADIENT,

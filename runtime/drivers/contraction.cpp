@@ -5,6 +5,7 @@
 #include "runtime/base/dtype.h"
 #include "runtime/base/status.h"
 #include "runtime/drivers/call_struct.h"
+#include "runtime/drivers/result_kernel.h"
 
 namespace mpc::rt {
 namespace {
@@ -167,17 +168,6 @@ mpc_rt_status_t takeScales(const mpc_rt_contract_call_t &call, const char *layer
   return MPC_RT_OK;
 }
 
-mpc_rt_status_t checkKernel(const mpc_rt_contract_call_t &call, const char *layer) noexcept {
-  const mpc_rt_result_kernel_t *kernel = call.kernel;
-  if (kernel && (kernel->argument_count > MPC_RT_MAX_KERNEL_ARGUMENTS ||
-                 kernel->result >= kernel->argument_count))
-    return fail(MPC_RT_FAILED_PRECONDITION,
-                "%s: a kernel of %u arguments on argument %u; this runtime takes %d; update "
-                "libmpcrt",
-                layer, kernel->argument_count, kernel->result, MPC_RT_MAX_KERNEL_ARGUMENTS);
-  return MPC_RT_OK;
-}
-
 mpc_rt_status_t checkOperands(const mpc_rt_contract_t &descriptor,
                               const mpc_rt_contract_call_t &call, const char *layer,
                               const Contraction &c) noexcept {
@@ -216,7 +206,7 @@ mpc_rt_status_t resolveContraction(const mpc_rt_contract_t &descriptor,
     return status;
   if (auto status = takeScales(call, layer, c))
     return status;
-  if (auto status = checkKernel(call, layer))
+  if (auto status = checkResultKernel(call.kernel, layer))
     return status;
   result = c;
   return MPC_RT_OK;

@@ -5,6 +5,7 @@
 #include "runtime/base/dtype.h"
 #include "runtime/base/status.h"
 #include "runtime/drivers/call_struct.h"
+#include "runtime/drivers/result_kernel.h"
 #include "runtime/rules/integer_windows.h"
 
 namespace mpc::rt {
@@ -56,9 +57,9 @@ bool areFloating(const Convolution &c, int32_t border) {
 
 } // namespace
 
-mpc_rt_status_t resolveConvolution(const mpc_rt_convolution_t &descriptor, const void *lhs,
-                                   const void *rhs, const void *bias, const void *out,
-                                   int64_t batch, Convolution &result) noexcept {
+mpc_rt_status_t resolveConvolution(const mpc_rt_convolution_t &descriptor,
+                                   const mpc_rt_convolve_call_t &call,
+                                   Convolution &result) noexcept {
   const char *layer = descriptor.layer ? descriptor.layer : "convolution";
   if (auto status = checkDescriptor(layer, descriptor))
     return status;
@@ -116,19 +117,30 @@ mpc_rt_status_t resolveConvolution(const mpc_rt_convolution_t &descriptor, const
                 layer, static_cast<long long>(c.groups),
                 static_cast<long long>(rules::mostIntegerTaps));
   int64_t scaled;
-  if (__builtin_mul_overflow(descriptor.batch.per_sample, batch, &scaled) ||
+  if (__builtin_mul_overflow(descriptor.batch.per_sample, call.batch, &scaled) ||
       __builtin_add_overflow(descriptor.batch.fixed, scaled, &c.batch) || c.batch < 0 ||
       !fits(c.batch, c.images, c.channels) || !fits(c.batch, c.outputs, c.filters) ||
       !fits(c.channels, c.kernel, c.filters))
     return fail(MPC_RT_INVALID_ARGUMENT,
                 "%s: convolution extents overflow or are negative with batch %lld; use a smaller "
                 "batch",
-                layer, static_cast<long long>(batch));
-  if ((c.lhsElements() && !lhs) || (c.rhsElements() && !rhs) || (c.outElements() && !out) ||
-      (c.hasBias && !bias))
+                layer, static_cast<long long>(call.batch));
+  if ((c.lhsElements() && !call.lhs) || (c.rhsElements() && !call.rhs) ||
+      (c.outElements() && !call.out && !call.kernel) || (c.hasBias && !call.bias))
     return fail(MPC_RT_INVALID_ARGUMENT, "%s: convolution with a null operand", layer);
+  if (call.kernel && c.direction == MPC_RT_CONVOLUTION_FILTER_GRADIENT)
+    return fail(MPC_RT_INVALID_ARGUMENT, "%s: a kernel on the gradient of a filter", layer);
+  if (auto status = checkResultKernel(call.kernel, layer))
+    return status;
   result = c;
   return MPC_RT_OK;
+}
+
+mpc_rt_status_t resolveConvolution(const mpc_rt_convolution_t &descriptor, const void *lhs,
+                                   const void *rhs, const void *bias, const void *out,
+                                   int64_t batch, Convolution &result) noexcept {
+  return resolveConvolution(descriptor,
+                            convolveCall(lhs, rhs, bias, const_cast<void *>(out), batch), result);
 }
 
 } // namespace mpc::rt

@@ -69,15 +69,18 @@ struct Convolution {
   }
 };
 
-// An error status, naming the layer, for a descriptor that no driver could run: unknown dtypes or
-// directions, extents that overflow or disagree, missing operands.
+// An error status, naming the layer, for a call that no driver could run: unknown dtypes or
+// directions, extents that overflow or disagree, missing operands, kernels with too many arguments.
+mpc_rt_status_t resolveConvolution(const mpc_rt_convolution_t &descriptor,
+                                   const mpc_rt_convolve_call_t &call,
+                                   Convolution &result) noexcept;
 mpc_rt_status_t resolveConvolution(const mpc_rt_convolution_t &descriptor, const void *lhs,
                                    const void *rhs, const void *bias, const void *out,
                                    int64_t batch, Convolution &result) noexcept;
 
 inline mpc_rt_convolve_call_t convolveCall(const void *lhs, const void *rhs, const void *bias,
                                            void *out, int64_t batch) {
-  return {sizeof(mpc_rt_convolve_call_t), 0, batch, lhs, rhs, bias, out};
+  return {sizeof(mpc_rt_convolve_call_t), 0, batch, lhs, rhs, bias, out, nullptr};
 }
 
 } // namespace mpc::rt

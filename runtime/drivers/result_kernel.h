@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A kernel that runs on parts of a contraction's result, as mpc_rt_result_kernel_t says.
+// A kernel that runs on parts of the result of a contraction or convolution, as
+// mpc_rt_result_kernel_t says.
 #ifndef MPC_RUNTIME_DRIVERS_RESULT_KERNEL_H
 #define MPC_RUNTIME_DRIVERS_RESULT_KERNEL_H
 
 #include "mpc-rt/executable.h"
 #include "runtime/base/dtype.h"
+#include "runtime/base/status.h"
 
 #include <algorithm>
 
@@ -45,6 +47,18 @@ struct ResultKernel {
 
 inline ResultKernel resultKernelOf(const mpc_rt_result_kernel_t &kernel) {
   return {kernel.function, kernel.arguments, kernel.argument_count, kernel.result, kernel.grain};
+}
+
+// An error status, naming the layer, for a kernel that this runtime could not call; null: none.
+inline mpc_rt_status_t checkResultKernel(const mpc_rt_result_kernel_t *kernel,
+                                         const char *layer) noexcept {
+  if (kernel && (kernel->argument_count > MPC_RT_MAX_KERNEL_ARGUMENTS ||
+                 kernel->result >= kernel->argument_count))
+    return fail(MPC_RT_FAILED_PRECONDITION,
+                "%s: a kernel of %u arguments on argument %u; this runtime takes %d; update "
+                "libmpcrt",
+                layer, kernel->argument_count, kernel->result, MPC_RT_MAX_KERNEL_ARGUMENTS);
+  return MPC_RT_OK;
 }
 
 } // namespace mpc::rt

@@ -45,7 +45,7 @@ bool find(const mpc_rt_contract_t &descriptor, const mpc_rt_contract_call_t &cal
 bool find(const mpc_rt_convolution_t &descriptor, const mpc_rt_convolve_call_t &call,
           Operands &operands) {
   Convolution shape;
-  if (resolveConvolution(descriptor, call.lhs, call.rhs, call.bias, call.out, call.batch, shape))
+  if (resolveConvolution(descriptor, call, shape))
     return false;
   operands.read[0] = {call.lhs, shape.lhs, uint64_t(shape.lhsElements())};
   operands.written = {call.out, shape.out, uint64_t(shape.outElements())};
@@ -81,13 +81,38 @@ int32_t callWatched(int32_t (*service)(void *, const Descriptor *, const Call *)
   return status;
 }
 
+// The product and then the kernel on its result, which may replace what that overflowed to.
+template <typename Descriptor, typename Call, typename Shape>
+int32_t callApart(int32_t (*service)(void *, const Descriptor *, const Call *), void *context,
+                  const Descriptor &descriptor, Call call, const Shape &shape) {
+  ValueWatch &watch = watchOf(context);
+  const ResultKernel kernel = resultKernelOf(*call.kernel);
+  const auto elements = static_cast<uint64_t>(shape.outElements());
+  call.kernel = nullptr;
+  if (!call.out) {
+    const uint64_t bytes = elements * dtypeSize(shape.out);
+    if (!watch.result.reserve(bytes))
+      return failToAllocate(descriptor.layer ? descriptor.layer : "product", bytes,
+                            watch.result.problem());
+    call.out = watch.result.data();
+  }
+  if (int32_t status = callWatched(service, context, descriptor, call))
+    return status;
+  kernel.run(*static_cast<mpc_rt_context_t *>(context)->driver, call.out, elements);
+  return MPC_RT_OK;
+}
+
 int32_t convolve(void *context, const mpc_rt_convolution_t *descriptor,
                  const mpc_rt_convolve_call_t *given) {
-  const auto service = watchOf(context).services().convolve;
+  ValueWatch &watch = watchOf(context);
+  const auto service = watch.services().convolve;
   mpc_rt_convolve_call_t call;
-  return readCall("convolution", *given, MPC_RT_CONVOLVE_CALL_MINIMUM, call)
-             ? service(context, descriptor, given)
-             : callWatched(service, context, *descriptor, call);
+  Convolution shape;
+  if (watch.found() || readCall("convolution", *given, MPC_RT_CONVOLVE_CALL_MINIMUM, call) ||
+      resolveConvolution(*descriptor, call, shape))
+    return service(context, descriptor, given);
+  return call.kernel ? callApart(service, context, *descriptor, call, shape)
+                     : callWatched(service, context, *descriptor, call);
 }
 
 int32_t attend(void *context, const mpc_rt_attention_t *descriptor,
@@ -99,33 +124,20 @@ int32_t attend(void *context, const mpc_rt_attention_t *descriptor,
              : callWatched(service, context, *descriptor, call);
 }
 
-// The product and then the kernel, which may replace what it overflowed to.
 int32_t contract(void *context, const mpc_rt_contract_t *descriptor,
                  const mpc_rt_contract_call_t *given) {
   ValueWatch &watch = watchOf(context);
   const auto service = watch.services().contract;
-  const char *layer = descriptor->layer ? descriptor->layer : "contraction";
   mpc_rt_contract_call_t call;
   Contraction shape;
-  if (watch.found() || readCall(layer, *given, MPC_RT_CONTRACT_CALL_MINIMUM, call) ||
+  if (watch.found() || readCall("contraction", *given, MPC_RT_CONTRACT_CALL_MINIMUM, call) ||
       resolveContraction(*descriptor, call, shape))
     return service(context, descriptor, given);
   if (!call.kernel)
     return callWatched(service, context, *descriptor, call);
   mpc_rt_contract_t alone = *descriptor;
   alone.flags &= ~uint32_t{MPC_RT_CONTRACT_CONSUMED};
-  call.kernel = nullptr;
-  if (!call.out) {
-    const uint64_t bytes = shape.outElements() * dtypeSize(shape.out);
-    if (!watch.result.reserve(bytes))
-      return failToAllocate(layer, bytes, watch.result.problem());
-    call.out = watch.result.data();
-  }
-  if (int32_t status = callWatched(service, context, alone, call))
-    return status;
-  resultKernelOf(*given->kernel)
-      .run(*static_cast<mpc_rt_context_t *>(context)->driver, call.out, shape.outElements());
-  return MPC_RT_OK;
+  return callApart(service, context, alone, call, shape);
 }
 
 int32_t parallelRows(void *context, const mpc_rt_call_t *call, mpc_rt_rows_fn body, int64_t count,

@@ -2,6 +2,7 @@
 // mpcrt.contract: builder, parts, shapes, memory effects.
 #include "dialects/mpc/IR/Float8.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
+#include "runtime/rules/integer_blocks.h"
 
 using namespace mlir;
 using namespace mpc::mpcrt;
@@ -41,6 +42,23 @@ bool ContractOp::roundsLhs() {
 
 bool ContractOp::roundsSums() {
   return getSums() && !getElementTypeOrSelf(getSums().getType()).isF32();
+}
+
+bool ContractOp::takesKernel() {
+  auto out = dyn_cast<MemRefType>(getOut().getType());
+  if (!out || !isPlainBesideSums())
+    return false;
+  // Elsewhere the sums of integers are one part.
+  auto lhs = cast<ShapedType>(getLhs().getType());
+  return isa<FloatType>(out.getElementType()) ||
+         (out.getRank() == 2 && !getTransposeLhs() && !getAccumulate() && lhs.getDimSize(1) > 0 &&
+          out.getDimSize(1) > 0 &&
+          mpc::rules::multipliesByBlocks(lhs.getDimSize(1), out.getDimSize(1)));
+}
+
+// Integers come in blocks of them, or all at once.
+bool ContractOp::hasPartsOfWholeRows() {
+  return getElementTypeOrSelf(getOut().getType()).isInteger();
 }
 
 bool ContractOp::isByRows() {

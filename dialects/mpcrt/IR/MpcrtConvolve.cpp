@@ -26,6 +26,11 @@ Value ConvolveOp::getOutputs() {
   llvm_unreachable("enumerated");
 }
 
+bool ConvolveOp::takesKernel() {
+  return isa<MemRefType>(getOut().getType()) &&
+         getDirection() != ConvolutionDirection::FilterGradient;
+}
+
 LogicalResult ConvolveOp::verify() {
   if (failed(mpcrt::detail::verifyDense(*this)))
     return failure();

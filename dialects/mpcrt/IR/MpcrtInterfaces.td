@@ -68,7 +68,12 @@ def Mpcrt_LibraryCallInterface
     InterfaceMethod<"Left operand.", "::mlir::Value", "getLhs">,
     InterfaceMethod<"Right operand.", "::mlir::Value", "getRhs">,
     InterfaceMethod<"Vector added along the last dimension, or null.", "::mlir::Value", "getBias">,
-    InterfaceMethod<"Where the result goes.", "::mlir::Value", "getOut">
+    InterfaceMethod<"Where the result goes.", "::mlir::Value", "getOut">,
+    InterfaceMethod<"The layer path, for messages.", "::llvm::StringRef", "getLayer">,
+    InterfaceMethod<"Whether a kernel may run on parts of the result while others are computed (mpcrt.interleave).",
+                    "bool", "takesKernel">,
+    InterfaceMethod<"Whether these parts are whole rows of the last dimension, so that the kernel reads other arrays as they "
+                    "lie in memory.", "bool", "hasPartsOfWholeRows", (ins), "", "return false;">
   ];
 }
 

@@ -6,19 +6,22 @@
 using namespace mlir;
 using namespace mpc::mpcrt;
 
-ContractOp InterleaveOp::getContract() { return cast<ContractOp>(getBody().front().front()); }
+LibraryCallOpInterface InterleaveOp::getProduct() {
+  return cast<LibraryCallOpInterface>(getBody().front().front());
+}
 
 LaunchOp InterleaveOp::getLaunch() { return cast<LaunchOp>(getBody().front().back()); }
 
 LogicalResult InterleaveOp::verify() {
   Block &block = getBody().front();
-  if (!llvm::hasNItems(block, 2) || !isa<ContractOp>(block.front()) || !isa<LaunchOp>(block.back()))
-    return emitOpError("holds one mpcrt.contract and then one mpcrt.launch");
-  ContractOp contract = getContract();
-  if (!isa<MemRefType>(contract.getOut().getType()) || !contract.isPlainBesideSums() ||
-      !isa<FloatType>(getElementTypeOrSelf(contract.getOut().getType())))
-    return contract.emitOpError("in mpcrt.interleave has a floating buffer as out, and neither "
-                                "largest, blocks nor bits");
+  if (!llvm::hasNItems(block, 2) || !isa<LibraryCallOpInterface>(block.front()) ||
+      !isa<LaunchOp>(block.back()))
+    return emitOpError("holds one mpcrt.contract or mpcrt.convolve and then one mpcrt.launch");
+  LibraryCallOpInterface product = getProduct();
+  if (!product.takesKernel())
+    return product.emitOpError("takes no kernel in mpcrt.interleave: a contraction has neither "
+                               "largest, blocks nor bits, and of int8 few weights, a "
+                               "convolution is no gradient of a filter, and both are on buffers");
   OperandRange arguments = getLaunch().getArguments();
   if (getResult() >= arguments.size())
     return emitOpError() << "result(" << getResult() << ") is none of the launch's "
@@ -28,12 +31,12 @@ LogicalResult InterleaveOp::verify() {
   auto isOut = [&](Value value) {
     auto buffer = dyn_cast<MemrefValue>(value);
     return buffer && memref::skipViewLikeOps(buffer) ==
-                         memref::skipViewLikeOps(cast<MemrefValue>(contract.getOut()));
+                         memref::skipViewLikeOps(cast<MemrefValue>(product.getOut()));
   };
   for (auto [index, argument] : llvm::enumerate(arguments))
     if (isOut(argument) != (index == getResult()))
       return emitOpError() << "argument " << index << " of the launch is "
-                           << (index == getResult() ? "not " : "") << "the contraction's out, but "
+                           << (index == getResult() ? "not " : "") << "the product's out, but "
                            << "result(" << getResult() << ") alone must be";
   return success();
 }

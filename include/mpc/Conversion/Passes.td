@@ -137,15 +137,16 @@ def GatherLaunches : PhasePass<"mpc-gather-launches", "Kernels"> {
 }
 
 def InterleaveLaunches : PhasePass<"mpc-interleave-launches", "Kernels"> {
-  let summary = "for CPUs: kernels run on parts of a contraction's result while these are in the cache";
+  let summary = "for CPUs: kernels run on parts of a product's result while these are in the cache";
   let description = [{
-    A launch whose iteration i reads element i of what a contraction before it wrote, and no other
-    one, moves up to the contraction, or that down to the launch, when nothing between depends on either
+    A launch whose iteration i reads element i of what a contraction or convolution before it wrote, and no other
+    one, moves up to that product, or that down to the launch, when nothing between depends on either
     order: both become mpcrt.interleave. That saves writing the result and reading it again, and the kernel waits for
     memory while another thread multiplies. Among the launches are an optimizer's updates, if
     nothing has to be known of all gradients before (loss scaling, clipping): remark `interleave`
     (category mpc-kernels). A result that nobody else reads is `consumed`. One that the launch
-    overwrites, as activations do, is `replaced`, unless the launch touches other buffers of that size: where
+    overwrites, as activations do, is `replaced`, unless the launch touches other buffers of that size and parts of the
+    result are no whole rows, as those of contractions are not: where
     the kernel has one argument to read it and one to write it, a copy of the kernel (`@..._in_place`) has one
     for both. Where iterations are rows, which read a vector per column (BatchNormalization of a prediction), they
     become elements in a copy (`@..._by_elements`).
@@ -166,7 +167,7 @@ def InterleaveLaunches : PhasePass<"mpc-interleave-launches", "Kernels"> {
 def CompactArena : EntryPass<"mpc-compact-arena", "Kernels"> {
   let summary = "for CPUs: no memory for results that kernels consume";
   let description = [{
-    mpc-plan-memory gave every temporary a place, before it was known which results of contractions
+    mpc-plan-memory gave every temporary a place, before it was known which results of products
     never reach memory (`mpcrt.interleave ... consumed`). These become `unstored`, and what lay behind
     places that nothing else uses moves up: `mpcrt.arena_fixed` and `mpcrt.arena_per_sample` are then
     what a run touches. Places that buffers shared they go on to share; alignments stay.

@@ -40,9 +40,15 @@ static bool mayBasesOverlap(Value a, Value b) {
     ByteRange first = rangeOf(viewA), second = rangeOf(viewB);
     return !first.isBefore(second) && !second.isBefore(first);
   }
-  // Inputs, outputs, variables, the arena and arrays of the stack have memory of their own.
+  auto globalA = a.getDefiningOp<memref::GetGlobalOp>(),
+       globalB = b.getDefiningOp<memref::GetGlobalOp>();
+  if (globalA && globalB)
+    return globalA.getName() == globalB.getName();
+  // Inputs, outputs, variables, the arena, arrays of the stack and constants have memory of their
+  // own.
   auto isOwn = [](Value value) {
-    return isa<BlockArgument>(value) || value.getDefiningOp<memref::AllocaOp>();
+    return isa<BlockArgument>(value) || value.getDefiningOp<memref::AllocaOp>() ||
+           value.getDefiningOp<memref::GetGlobalOp>();
   };
   return !(viewA || isOwn(a)) || !(viewB || isOwn(b));
 }

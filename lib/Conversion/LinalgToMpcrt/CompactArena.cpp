@@ -30,7 +30,7 @@ static bool isNeverStored(Value buffer, Value base) {
                           [&](Value part) { return isNeverStored(part, base); });
     auto both = dyn_cast<mpcrt::InterleaveOp>(user->getParentOp());
     return both && both.getConsumed() &&
-           memref::skipViewLikeOps(cast<MemrefValue>(both.getContract().getOut())) == base;
+           memref::skipViewLikeOps(cast<MemrefValue>(both.getProduct().getOut())) == base;
   });
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The pass: launches that go through a contraction's result element by element join it.
+// The pass: launches that go through a product's result element by element join it.
 #include "dialects/mpcrt/IR/Mpcrt.h"
 #include "lib/Conversion/LinalgToMpcrt/ElementKernel.h"
 #include "lib/Conversion/LinalgToMpcrt/MemoryOrder.h"
@@ -32,18 +32,19 @@ static bool isSameView(Value a, Value b) {
 }
 
 namespace {
-/// A launch that goes through a contraction's result element by element.
+/// A launch that goes through a product's result element by element.
 struct Partner {
   mpcrt::LaunchOp launch;
   std::optional<unsigned> read, written; ///< arguments that are the result; they may be the same
   bool isByRows = false;                 ///< an iteration is a row of elements
-  bool rises = true;                     ///< to the contraction, or else that sinks to the launch
+  bool rises = true;                     ///< to the product, or else that sinks to the launch
 };
 } // namespace
 
-/// None if the launch uses `out` otherwise.
-static std::optional<Partner> findResult(mpcrt::LaunchOp launch, Value out,
-                                         const BufferUses &uses) {
+/// None if the launch uses the result of the product otherwise.
+static std::optional<Partner>
+findResult(mpcrt::LaunchOp launch, mpcrt::LibraryCallOpInterface product, const BufferUses &uses) {
+  Value out = product.getOut();
   func::FuncOp kernel = uses.kernelOf(launch);
   auto count = evaluateIndex(launch.getCount()), elements = getElementCount(out);
   Value base = baseOf(out);
@@ -79,80 +80,84 @@ static std::optional<Partner> findResult(mpcrt::LaunchOp launch, Value out,
   if (!partner.read)
     return std::nullopt;
   auto typeOf = [&](unsigned index) { return kernel.getArgument(index).getType(); };
-  // Other arrays of that size, as derivatives read them, are read faster by a pass of their own
-  // than a part of a row at a time (docs/decisions/0064).
-  if (partner.written && (!isAlone || typeOf(*partner.read) != typeOf(*partner.written)))
+  if (partner.written && typeOf(*partner.read) != typeOf(*partner.written))
     return std::nullopt;
-  // Rows that go elsewhere were not measured.
-  if (rows && !partner.written)
+  // Other arrays of that size, as derivatives read them, are read faster by a pass of their own
+  // than a part of a row at a time (docs/decisions/0064). Rows that go elsewhere were measured of
+  // whole rows alone.
+  const bool needsWholeRows = partner.written ? !isAlone : rows.has_value();
+  if (needsWholeRows && !product.hasPartsOfWholeRows())
     return std::nullopt;
   return partner;
 }
 
 /// Whether nothing between the two ops cares when `moved`, one of them, runs.
-static bool isFreeBetween(mpcrt::ContractOp contract, mpcrt::LaunchOp launch, Operation *moved,
-                          MemoryOrder &order) {
-  return !order.anyOrderedWith(moved, contract, launch,
-                               [&](Operation *other) { return other != contract; });
+static bool isFreeBetween(mpcrt::LibraryCallOpInterface product, mpcrt::LaunchOp launch,
+                          Operation *moved, MemoryOrder &order) {
+  return !order.anyOrderedWith(moved, product, launch,
+                               [&](Operation *other) { return other != product; });
 }
 
-/// Whether the launch leaves alone what the contraction reads besides its result, and its sums,
-/// which are complete behind it only.
-static bool leavesOperands(mpcrt::LaunchOp launch, mpcrt::ContractOp contract, BufferUses &uses) {
+/// Whether the launch leaves alone what the product reads besides its result, and what else it
+/// writes, sums of columns, which are complete behind it only.
+static bool leavesOperands(mpcrt::LaunchOp launch, mpcrt::LibraryCallOpInterface product,
+                           BufferUses &uses) {
   const auto &touched = uses.of(launch);
+  auto style = cast<DestinationStyleOpInterface>(product.getOperation());
   return touched && llvm::none_of(*touched, [&](const BufferUse &use) {
-           return llvm::any_of(contract.getOperands(), [&](Value operand) {
-             return (use.isWritten || operand == contract.getSums()) &&
-                    operand != contract.getOut() && mayOverlap(use.buffer, operand);
+           return llvm::any_of(product->getOpOperands(), [&](OpOperand &operand) {
+             return (use.isWritten || style.isDpsInit(&operand)) &&
+                    operand.get() != product.getOut() && mayOverlap(use.buffer, operand.get());
            });
          });
 }
 
 /// Whether only these two ops use the memory of the result.
-static bool isConsumed(mpcrt::ContractOp contract, mpcrt::LaunchOp launch) {
-  SmallVector<Value> pending{baseOf(contract.getOut())};
-  if (!pending.front().getDefiningOp<mpcrt::ViewOp>() || contract.getAccumulate())
+static bool isConsumed(mpcrt::LibraryCallOpInterface product, mpcrt::LaunchOp launch) {
+  SmallVector<Value> pending{baseOf(product.getOut())};
+  auto style = cast<DestinationStyleOpInterface>(product.getOperation());
+  if (!pending.front().getDefiningOp<mpcrt::ViewOp>() ||
+      product.readsInit(*style.getDpsInitOperand(0)))
     return false;
   while (!pending.empty())
     for (Operation *user : pending.pop_back_val().getUsers()) {
       if (isa<ViewLikeOpInterface>(user))
         pending.append(user->result_begin(), user->result_end());
-      else if (user != contract && user != launch)
+      else if (user != product && user != launch)
         return false;
     }
   return true;
 }
 
-/// Finds the first user of the contraction's result, if that is a launch that may join it.
-static std::optional<Partner> findPartner(mpcrt::ContractOp contract, BufferUses &uses,
+/// Finds the first user of the product's result, if that is a launch that may join it.
+static std::optional<Partner> findPartner(mpcrt::LibraryCallOpInterface product, BufferUses &uses,
                                           MemoryOrder &order) {
-  auto launch = dyn_cast_or_null<mpcrt::LaunchOp>(order.findNext(contract, contract.getOut()));
+  auto launch = dyn_cast_or_null<mpcrt::LaunchOp>(order.findNext(product, product.getOut()));
   if (!launch || launch.getArguments().size() > MPC_RT_MAX_KERNEL_ARGUMENTS)
     return std::nullopt;
-  auto found = findResult(launch, contract.getOut(), uses);
-  if (!found || !leavesOperands(launch, contract, uses))
+  auto found = findResult(launch, product, uses);
+  if (!found || !leavesOperands(launch, product, uses))
     return std::nullopt;
   // Between them may stand what makes the vectors that the launch reads.
-  found->rises = isFreeBetween(contract, launch, launch, order);
-  if (!found->rises && !isFreeBetween(contract, launch, contract, order))
+  found->rises = isFreeBetween(product, launch, launch, order);
+  if (!found->rises && !isFreeBetween(product, launch, product, order))
     return std::nullopt;
   return found;
 }
 
-static void interleave(mpcrt::ContractOp contract, BufferUses &uses, MemoryOrder &order,
+static void interleave(mpcrt::LibraryCallOpInterface product, BufferUses &uses, MemoryOrder &order,
                        KernelCopies &copies) {
-  auto out = dyn_cast<MemRefType>(contract.getOut().getType());
-  if (!out || !contract.isPlainBesideSums() || !isa<FloatType>(out.getElementType()))
+  if (!product.takesKernel())
     return;
-  auto partner = findPartner(contract, uses, order);
-  IRRewriter builder(contract.getContext());
-  if (!partner || (partner->rises &&
-                   !order.moveDefinitions(
-                       builder, llvm::to_vector<8>(partner->launch->getOperands()), contract)))
+  auto partner = findPartner(product, uses, order);
+  IRRewriter builder(product.getContext());
+  if (!partner ||
+      (partner->rises && !order.moveDefinitions(
+                             builder, llvm::to_vector<8>(partner->launch->getOperands()), product)))
     return;
   auto [launch, read, written, isByRows, rises] = *partner;
-  Operation *point = rises ? contract.getOperation() : launch;
-  auto place = order.replace(contract, launch, point);
+  Operation *point = rises ? product.getOperation() : launch;
+  auto place = order.replace(product, launch, point);
   // Its kernel and its arguments may change.
   uses.forget(launch);
   if (isByRows) {
@@ -164,14 +169,14 @@ static void interleave(mpcrt::ContractOp contract, BufferUses &uses, MemoryOrder
     result = copies.mergeInPlace(launch, result, *written);
   builder.setInsertionPoint(point);
   const bool isReplaced = written.has_value();
-  auto both = mpcrt::InterleaveOp::create(builder, contract.getLoc(), result,
-                                          !isReplaced && isConsumed(contract, launch), isReplaced);
+  auto both = mpcrt::InterleaveOp::create(builder, product.getLoc(), result,
+                                          !isReplaced && isConsumed(product, launch), isReplaced);
   Block &body = both.getBody().emplaceBlock();
-  contract->moveBefore(&body, body.end());
+  product->moveBefore(&body, body.end());
   launch->moveBefore(&body, body.end());
   place(both);
-  remark::passed(contract.getLoc(), remark::RemarkOpts::name("interleave").category("mpc-kernels"))
-      << (launch.getKernel() + " runs on each part of the product of " + contract.getLayer() +
+  remark::passed(product.getLoc(), remark::RemarkOpts::name("interleave").category("mpc-kernels"))
+      << (launch.getKernel() + " runs on each part of the product of " + product.getLayer() +
           (isReplaced           ? ", in its place"
            : both.getConsumed() ? ", which is not stored"
                                 : ""))
@@ -188,8 +193,8 @@ struct InterleaveLaunchesPass : mpc::impl::InterleaveLaunchesBase<InterleaveLaun
         continue;
       Block &block = function.getBody().front();
       MemoryOrder order(block, uses);
-      for (auto contract : llvm::make_early_inc_range(block.getOps<mpcrt::ContractOp>()))
-        interleave(contract, uses, order, copies);
+      for (auto product : llvm::make_early_inc_range(block.getOps<mpcrt::LibraryCallOpInterface>()))
+        interleave(product, uses, order, copies);
     }
     copies.eraseUnused(getOperation());
   }

@@ -173,6 +173,8 @@ void KernelOutliner::emitLaunch(linalg::GenericOp op, const IterationSpace &spac
     else
       bounds.insert(bounds.begin(), launched);
     emitter.emit(builder, bounds, firstReduction + 1, space.innermostIndependent);
+  } else if (readsTransposed(op, space)) {
+    emitTransposedReads(kernel, emitter, loc, space);
   } else {
     Value one = arith::ConstantIndexOp::create(builder, loc, 1);
     auto loop = scf::ForOp::create(builder, loc, kernel.begin, kernel.end, one);

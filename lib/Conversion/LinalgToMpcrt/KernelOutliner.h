@@ -44,6 +44,12 @@ private:
               llvm::StringRef split);
   void emitInline(mlir::linalg::GenericOp op, const IterationSpace &space);
   void emitLaunch(mlir::linalg::GenericOp op, const IterationSpace &space);
+  /// Whether the last loop that the launch counts goes through an input as that lies in memory, and
+  /// the only one inside of it has a few iterations.
+  bool readsTransposed(mlir::linalg::GenericOp op, const IterationSpace &space) const;
+  /// The loops of such a kernel.
+  void emitTransposedReads(Kernel &kernel, LoopEmitter &emitter, mlir::Location loc,
+                           const IterationSpace &space);
   /// Partial results by one kernel, their combination by a structured op, which is outlined then.
   mlir::LogicalResult emitParts(mlir::linalg::GenericOp op, IterationSpace space);
   /// That kernel, in place of `op`.

@@ -113,6 +113,8 @@ void CallWriter::write(mpcrt::ConvolveOp op) {
   set(FIELD(rhs), op.getRhs());
   set(FIELD(bias), op.getBias());
   set(FIELD(out), op.getOut());
+  if (hasKernel)
+    call.fields.push_back({FIELD(kernel), CallField::Holds::kernel, {}});
 }
 #undef FIELD
 

@@ -178,7 +178,7 @@ LogicalResult CallTable::addInterleave(mpcrt::InterleaveOp op) {
   words[offsetof(mpc_rt_result_kernel_t, argument_count) / 8] =
       constant(int64_t(uint64_t(op.getResult()) << 32 | launch.getArguments().size()));
   words[offsetof(mpc_rt_result_kernel_t, grain) / 8] = constant(launch.getGrain());
-  return addLibrary(op.getContract(), addressOf(kernel));
+  return addLibrary(op.getProduct(), addressOf(kernel));
 }
 
 FailureOr<BatchExtent> mpc::bytesOfCopy(memref::CopyOp op) {

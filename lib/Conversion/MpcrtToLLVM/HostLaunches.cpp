@@ -51,7 +51,7 @@ LogicalResult HostFunction::lowerInterleave(mpcrt::InterleaveOp op) {
   kernel.set(FIELD(grain), emit.i64(launch.getGrain()));
   Value address = kernel.store(emit, prologue, sizeof(mpc_rt_result_kernel_t),
                                /*startsWithSize=*/false);
-  if (failed(callLibrary(op, op.getContract(), address)))
+  if (failed(callLibrary(op, op.getProduct(), address)))
     return failure();
   op.erase();
   return success();

@@ -302,7 +302,7 @@ SmallVector<WatchedValue> WatchedValues::of(Operation *op) {
       written.base = use.base;
       written.call = call;
       written.isOfSteps |= call != op && movesWithSteps(use.buffer);
-      written.isConsumed = both && both.getConsumed() && call == both.getContract();
+      written.isConsumed = both && both.getConsumed() && call == both.getProduct();
     }
   });
   SmallVector<WatchedValue> values;

@@ -134,10 +134,8 @@ public:
 
   mpc_rt_status_t convolve(const mpc_rt_convolution_t &descriptor,
                            const mpc_rt_convolve_call_t &call) override {
-    return reserves ? cpuKernels.convolver->reserveFor(descriptor, call.lhs, call.rhs, call.bias,
-                                                       call.out, call.batch)
-                    : cpuKernels.convolver->convolve(descriptor, call.lhs, call.rhs, call.bias,
-                                                     call.out, call.batch);
+    return reserves ? cpuKernels.convolver->reserveFor(descriptor, call)
+                    : cpuKernels.convolver->convolve(descriptor, call);
   }
   // Micro-kernels compute attention, or loops where there are none.
   mpc_rt_status_t attend(const mpc_rt_attention_t &descriptor,

@@ -73,6 +73,11 @@ public:
   }
   mpc_rt_status_t convolve(const mpc_rt_convolution_t &descriptor,
                            const mpc_rt_convolve_call_t &call) override {
+    if (call.kernel)
+      return fail(
+          MPC_RT_FAILED_PRECONDITION,
+          "%s: a kernel on the result of a convolution on a GPU; compile the model for CUDA",
+          descriptor.layer ? descriptor.layer : "convolution");
     if (auto status = table.flush())
       return status;
     return convolver.convolve(descriptor, call.lhs, call.rhs, call.bias, call.out, call.batch);

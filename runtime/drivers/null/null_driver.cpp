@@ -29,8 +29,7 @@ mpc_rt_status_t NullDriver::multiply(const mpc_rt_contract_t &descriptor, const 
 mpc_rt_status_t NullDriver::convolve(const mpc_rt_convolution_t &descriptor,
                                      const mpc_rt_convolve_call_t &call) {
   Convolution window;
-  if (auto status = resolveConvolution(descriptor, call.lhs, call.rhs, call.bias, call.out,
-                                       call.batch, window))
+  if (auto status = resolveConvolution(descriptor, call, window))
     return status;
   recorded.push_back({Call::convolution, nullptr, 0, 0, descriptor.id, {}, window});
   return MPC_RT_OK;

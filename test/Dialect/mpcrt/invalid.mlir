@@ -319,7 +319,7 @@ func.func private @k(%a: memref<?xf32>, %b: memref<?xf32>, %begin: index, %end: 
   return
 }
 func.func @order(%x: memref<4x8xf32>, %w: memref<8x4xf32>, %o: memref<4x4xf32>, %f: memref<?xf32>, %n: index) {
-  // expected-error @+1 {{holds one mpcrt.contract and then one mpcrt.launch}}
+  // expected-error @+1 {{holds one mpcrt.contract or mpcrt.convolve and then one mpcrt.launch}}
   mpcrt.interleave result(0) {
     mpcrt.launch @k count(%n) grain(1) args(%f, %f : memref<?xf32>, memref<?xf32>)
     mpcrt.contract ins(%x, %w : memref<4x8xf32>, memref<8x4xf32>) outs(%o : memref<4x4xf32>)
@@ -347,7 +347,7 @@ func.func private @k(%a: memref<?xf32>, %begin: index, %end: index) attributes {
   return
 }
 func.func @unrelated(%x: memref<4x8xf32>, %w: memref<8x4xf32>, %o: memref<4x4xf32>, %f: memref<?xf32>, %n: index) {
-  // expected-error @+1 {{argument 0 of the launch is not the contraction's out, but result(0) alone must be}}
+  // expected-error @+1 {{argument 0 of the launch is not the product's out, but result(0) alone must be}}
   mpcrt.interleave result(0) {
     mpcrt.contract ins(%x, %w : memref<4x8xf32>, memref<8x4xf32>) outs(%o : memref<4x4xf32>)
     mpcrt.launch @k count(%n) grain(1) args(%f : memref<?xf32>)
@@ -361,7 +361,7 @@ func.func private @k(%a: memref<4x4xf32>, %b: memref<4x4xf32>, %begin: index, %e
   return
 }
 func.func @twice(%x: memref<4x8xf32>, %w: memref<8x4xf32>, %o: memref<4x4xf32>, %n: index) {
-  // expected-error @+1 {{argument 1 of the launch is the contraction's out, but result(0) alone must be}}
+  // expected-error @+1 {{argument 1 of the launch is the product's out, but result(0) alone must be}}
   mpcrt.interleave result(0) {
     mpcrt.contract ins(%x, %w : memref<4x8xf32>, memref<8x4xf32>) outs(%o : memref<4x4xf32>)
     mpcrt.launch @k count(%n) grain(1) args(%o, %o : memref<4x4xf32>, memref<4x4xf32>)
@@ -390,12 +390,27 @@ func.func private @k(%a: memref<4x4xf32>, %begin: index, %end: index) attributes
 }
 func.func @largest_too(%x: memref<4x8xf32>, %w: memref<8x4xf32>, %o: memref<4x4xf32>, %l: memref<i32>, %n: index) {
   mpcrt.interleave result(0) {
-    // expected-error @+1 {{in mpcrt.interleave has a floating buffer as out, and neither largest, blocks nor bits}}
+    // expected-error @+1 {{takes no kernel in mpcrt.interleave: a contraction has neither largest, blocks nor bits, and of int8 few weights, a convolution is no gradient of a filter, and both are on buffers}}
     mpcrt.contract ins(%x, %w : memref<4x8xf32>, memref<8x4xf32>) outs(%o : memref<4x4xf32>) largest(%l : memref<i32>)
     mpcrt.launch @k count(%n) grain(1) args(%o : memref<4x4xf32>)
   }
   return
 }
+
+// -----
+
+func.func private @k(%a: memref<3x1x4xf32>, %begin: index, %end: index) attributes {mpcrt.kernel} {
+  return
+}
+func.func @of_a_filter(%x: memref<2x8x1xf32>, %dy: memref<2x6x4xf32>, %dw: memref<3x1x4xf32>, %n: index) {
+  mpcrt.interleave result(0) replaced {
+    // expected-error @+1 {{takes no kernel in mpcrt.interleave}}
+    mpcrt.convolve filter_gradient ins(%x, %dy : memref<2x8x1xf32>, memref<2x6x4xf32>) outs(%dw : memref<3x1x4xf32>) strides [1] padding [0] x [0] dilations [1] groups 1
+    mpcrt.launch @k count(%n) grain(1) args(%dw : memref<3x1x4xf32>)
+  }
+  return
+}
+
 // -----
 func.func @transposed_rows(%x: memref<8x?xf32>, %w: memref<8x4xf32>, %o: memref<?x4xf32>, %n: index) {
   mpcrt.parallel_rows count(%n) {

@@ -45,6 +45,7 @@ uint32_t BlockedProduct::multiplyShortRows(const Contraction &shape, const void 
   const PieceKernel &pieces = lanePieces(shape);
   const PanelOperand right = rhsOf(shape, nullptr, isNarrow(shape));
   const EpilogueRow finish = vectors.epilogue[shape.out][epilogueFlags(shape)];
+  // Nothing is asked of rows beside bias and relu.
   const bool isComplete = !result.bits.where && !result.bits.mask && !result.largest;
   const int64_t rowBytes = shape.n * elementBytes(shape.out);
   const int64_t laneBytes = shape.k * elementBytes(shape.lhs);
@@ -59,6 +60,8 @@ uint32_t BlockedProduct::multiplyShortRows(const Contraction &shape, const void 
   const uint8_t *lanes = at(lhs, first * shape.k, shape.lhs);
   alignas(cacheLine) float sums[mostPieceSums];
   uint32_t most = 0;
+  const bool finishesTiles =
+      pieces.finish && isComplete && shape.out == MPC_RT_FLOAT32 && !shape.accumulate;
   Piece piece = {0, nullptr, stepsOf(shape.k)};
   PieceTile tile = {};
   tile.lhsStepBytes = tile.lastStepBytes = pieces.laneBytes;
@@ -73,15 +76,23 @@ uint32_t BlockedProduct::multiplyShortRows(const Contraction &shape, const void 
     piece.rhs = chunkOf(right, weights, /*chunk=*/0, panel);
     for (int64_t row = 0; row < count; row += pieces.rows) {
       const uint8_t *starts[mostPieceRows];
+      float *rows[mostPieceRows];
       tile.rows = std::min(pieces.rows, count - row);
-      for (int64_t i = 0; i < tile.rows; ++i)
+      for (int64_t i = 0; i < tile.rows; ++i) {
         starts[i] = lanes + (row + i) * laneBytes;
+        rows[i] = reinterpret_cast<float *>(values + (row + i) * rowBytes) + column;
+      }
       tile.lanes = starts;
       uint8_t *target = values + row * rowBytes + column * elementBytes(shape.out);
       tile.sums = inPlace ? reinterpret_cast<float *>(target) : sums;
       pieces.multiply(tile);
       if (inPlace && isComplete)
         continue;
+      if (finishesTiles && !inPlace) {
+        pieces.finish({sums, pieces.columns, shape.hasBias ? bias + column : nullptr, shape.relu,
+                       rows, tile.rows, columns});
+        continue;
+      }
       for (int64_t i = 0; i < tile.rows; ++i, target += rowBytes) {
         if (!inPlace)
           finish(sums + i * pieces.columns, bias ? bias + column : nullptr, target,

@@ -5,6 +5,8 @@
 #include "runtime/drivers/cpu/contract/contraction_kernels.h"
 #include "runtime/drivers/cpu/contract/finish_result.h"
 #include "runtime/drivers/cpu/onednn/onednn.h"
+#include "runtime/drivers/result_kernel.h"
+#include "runtime/rules/integer_blocks.h"
 
 #include <algorithm>
 
@@ -35,19 +37,25 @@ public:
                : taken("oneDNN's tiles do not multiply so many terms");
   }
   void reserve(const ContractionCall &call, ContractionMemory &memory) override {
-    memory.resultMemory(call.shape, call.out);
+    if (!runsByBlocks(call))
+      memory.resultMemory(call.shape, call.out);
     if (isOfKept(call))
       memory.integers.findTiles(kernel, call.descriptor, call.shape, /*rhs=*/nullptr);
     rt::reserve(memory.sumBlock, scratchBytes(call, memory));
   }
   void run(const ContractionCall &call, ContractionMemory &memory) override {
     const Contraction &c = call.shape;
-    void *out = memory.resultMemory(c, call.out);
+    const bool inBlocks = runsByBlocks(call);
+    void *out = inBlocks ? call.out : memory.resultMemory(c, call.out);
     const auto *lhs = static_cast<const int8_t *>(call.lhs),
                *rhs = static_cast<const int8_t *>(call.rhs);
     const int8_t *packed =
         isOfKept(call) ? memory.integers.findTiles(kernel, call.descriptor, c, rhs) : nullptr;
     rt::reserve(memory.sumBlock, scratchBytes(call, memory));
+    if (inBlocks) {
+      multiplyBlocks(call, packed, memory);
+      return;
+    }
     if (packed)
       kernel.multiply(memory.team, c, lhs, packed, memory.sumBlock.data(),
                       static_cast<int32_t *>(out));
@@ -65,10 +73,48 @@ private:
     return kernel.packsQuickly && c.rhs == MPC_RT_INT8 && !c.packedRhs && !c.unsignedRhs &&
            c.m >= fewestRows && c.k <= mostNumbers && c.n <= mostNumbers / c.k;
   }
+  bool runsByBlocks(const ContractionCall &call) const {
+    const Contraction &c = call.shape;
+    return call.extras.kernel && isOfKept(call) && kernel.packsQuickly &&
+           rules::multipliesByBlocks(c.k, c.n);
+  }
+  static Contraction blockOf(const Contraction &c) {
+    constexpr int64_t unit = rules::fewestBlockRows, most = 96;
+    Contraction block = c;
+    block.m = std::min({rules::mostBlockSums / c.n / unit * unit, most, c.m});
+    return block;
+  }
+  uint64_t blockBytes(const Contraction &block) const {
+    return alignUp(block.outElements() * sizeof(int32_t)) + alignUp(kernel.scratchBytes(block));
+  }
   uint64_t packedBytes(const Contraction &c) const { return alignUp(kernel.weightBytes(c)); }
   uint64_t scratchBytes(const ContractionCall &call, ContractionMemory &memory) const {
+    if (runsByBlocks(call))
+      return blockBytes(blockOf(call.shape)) * memory.team.threads();
     const uint64_t own = alignUp(kernel.scratchBytes(call.shape));
     return isOfKept(call) ? own : (packedBytes(call.shape) + own) * memory.team.threads();
+  }
+  // Rows of a result that has no memory are the thread's own.
+  void multiplyBlocks(const ContractionCall &call, const int8_t *packed,
+                      ContractionMemory &memory) const {
+    constexpr int64_t productsOfThread = 1 << 18;
+    const Contraction &c = call.shape, whole = blockOf(c);
+    const int64_t blocks = (c.m + whole.m - 1) / whole.m, slots = memory.team.threads();
+    const int64_t grain = c.m * c.n * c.k < productsOfThread ? slots : 1;
+    memory.team.forRange(slots, grain, [&](int64_t firstSlot, int64_t lastSlot) {
+      uint8_t *own = memory.sumBlock.data() + static_cast<uint64_t>(firstSlot) * blockBytes(whole);
+      uint8_t *scratch = own + alignUp(whole.outElements() * sizeof(int32_t));
+      Contraction block = whole;
+      for (int64_t i = blocks * firstSlot / slots; i < blocks * lastSlot / slots; ++i) {
+        const int64_t first = i * whole.m;
+        block.m = std::min(whole.m, c.m - first);
+        auto *sums = call.out ? static_cast<int32_t *>(call.out) + first * c.n
+                              : reinterpret_cast<int32_t *>(own);
+        kernel.multiply(memory.team, block, static_cast<const int8_t *>(call.lhs) + first * c.k,
+                        packed, scratch, sums);
+        call.extras.kernel->run(sums, c.out, first * c.n, (first + block.m) * c.n);
+      }
+    });
   }
   // Threads share the matrices; a single one they multiply together.
   void multiplyMatrices(const Contraction &c, const int8_t *lhs, const int8_t *rhs,

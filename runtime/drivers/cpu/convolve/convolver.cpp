@@ -43,7 +43,8 @@ uint16_t *reserveElements(Buffer &buffer, int64_t count) {
 
 uint64_t Convolver::bytes() const noexcept {
   uint64_t total = lhsBlock.size() + rhsWhole.size() + packedOnce.size() + sumBlock.size() +
-                   biasWide.size() + libraryScratch.size() + filterScratch.size();
+                   biasWide.size() + libraryScratch.size() + filterScratch.size() +
+                   consumedResult.size();
   for (auto &entry : weights)
     total += entry.second.buffer.size();
   for (auto &entry : plans) {
@@ -57,54 +58,71 @@ uint64_t Convolver::bytes() const noexcept {
   return total;
 }
 
-mpc_rt_status_t Convolver::convolve(const mpc_rt_convolution_t &descriptor, const void *lhs,
-                                    const void *rhs, const void *bias, void *out, int64_t batch) {
+mpc_rt_status_t Convolver::convolve(const mpc_rt_convolution_t &descriptor,
+                                    const mpc_rt_convolve_call_t &call) {
   Convolution shape;
-  if (auto status = resolveConvolution(descriptor, lhs, rhs, bias, out, batch, shape))
+  if (auto status = resolveConvolution(descriptor, call, shape))
     return status;
   if (shape.outElements() == 0)
     return MPC_RT_OK;
   if (shape.batch == 0) { // a filter's gradient: an empty sum
-    std::memset(out, 0, static_cast<size_t>(shape.outElements()) * dtypeSize(shape.out));
+    std::memset(call.out, 0, static_cast<size_t>(shape.outElements()) * dtypeSize(shape.out));
     return MPC_RT_OK;
   }
   const bool keep = weightsConstant && descriptor.rhs_variable >= 0;
   // Integers are convolved in one way on each CPU.
-  if (!shape.isInteger() &&
-      choices.toBeMeasured({KernelChoices::Operation::convolution, descriptor.id, batch, keep}))
-    measure(descriptor, shape, lhs, rhs, bias, batch);
-  Plan &plan = findPlan(descriptor, shape, batch);
-  run(plan, descriptor, lhs, rhs, bias, out);
-  log.note(descriptor.id, batch, descriptor.layer, shape, plan.kernel(), plan.reason);
+  if (!shape.isInteger() && choices.toBeMeasured({KernelChoices::Operation::convolution,
+                                                  descriptor.id, call.batch, keep}))
+    measure(descriptor, shape, call);
+  Plan &plan = findPlan(descriptor, shape, call.batch);
+  const ResultKernel kernel = call.kernel ? resultKernelOf(*call.kernel) : ResultKernel{};
+  run(plan, descriptor, call,
+      {shape.out, resultMemory(plan, call.out), /*first=*/0, call.kernel ? &kernel : nullptr});
+  log.note(descriptor.id, call.batch, descriptor.layer, shape, plan.kernel(), plan.reason);
   return MPC_RT_OK;
 }
 
-void Convolver::run(Plan &plan, const mpc_rt_convolution_t &descriptor, const void *lhs,
-                    const void *rhs, const void *bias, void *out) {
+void *Convolver::resultMemory(Plan &plan, void *out) {
+  if (out)
+    return out;
   if (plan.depthwise) {
-    plan.depthwise->run(lhs, rhs, bias, out);
+    plan.depthwise->reserveParts();
+    return nullptr;
+  }
+  if (plan.product && plan.product->reserveParts())
+    return nullptr;
+  reserve(consumedResult,
+          static_cast<uint64_t>(plan.shape.outElements()) * dtypeSize(plan.shape.out));
+  return consumedResult.data();
+}
+
+void Convolver::run(Plan &plan, const mpc_rt_convolution_t &descriptor,
+                    const mpc_rt_convolve_call_t &call, const ConvolutionResult &result) {
+  if (plan.depthwise) {
+    plan.depthwise->run(call.lhs, call.rhs, call.bias, result);
   } else if (plan.filterGradient) {
-    plan.filterGradient->run(lhs, rhs, out);
+    plan.filterGradient->run(call.lhs, call.rhs, result.values);
   } else if (plan.product) {
-    execute(plan, descriptor, lhs, rhs, bias, out);
+    execute(plan, descriptor, call, result);
   } else if (plan.body) {
     team.prepareWorkers();
-    execute(plan, descriptor, lhs, rhs, bias, out);
+    execute(plan, descriptor, call, result);
   } else {
-    convolveDirectly(team, plan.shape, lhs, rhs, bias, out);
+    convolveDirectly(team, plan.shape, call.lhs, call.rhs, call.bias, result.values);
+    result.finishAll(team, plan.shape.outElements());
   }
 }
 
-mpc_rt_status_t Convolver::reserveFor(const mpc_rt_convolution_t &descriptor, const void *lhs,
-                                      const void *rhs, const void *bias, const void *out,
-                                      int64_t batch) {
+mpc_rt_status_t Convolver::reserveFor(const mpc_rt_convolution_t &descriptor,
+                                      const mpc_rt_convolve_call_t &call) {
   Convolution c;
-  if (auto status = resolveConvolution(descriptor, lhs, rhs, bias, out, batch, c))
+  if (auto status = resolveConvolution(descriptor, call, c))
     return status;
   if (c.outElements() == 0 || c.batch == 0)
     return MPC_RT_OK;
-  const Plan &plan = findPlan(descriptor, c, batch);
-  log.note(descriptor.id, batch, descriptor.layer, c, plan.kernel(), plan.reason);
+  Plan &plan = findPlan(descriptor, c, call.batch);
+  log.note(descriptor.id, call.batch, descriptor.layer, c, plan.kernel(), plan.reason);
+  resultMemory(plan, call.out);
   if (plan.depthwise || plan.filterGradient || (!plan.product && !plan.body))
     return MPC_RT_OK; // has its memory, needs none
   const bool isWhole = c.direction == MPC_RT_CONVOLUTION_FILTER_GRADIENT;
@@ -139,36 +157,39 @@ mpc_rt_status_t Convolver::reserveFor(const mpc_rt_convolution_t &descriptor, co
   return MPC_RT_OK;
 }
 
-void Convolver::execute(Plan &plan, const mpc_rt_convolution_t &descriptor, const void *lhs,
-                        const void *rhs, const void *bias, void *out) {
+void Convolver::execute(Plan &plan, const mpc_rt_convolution_t &descriptor,
+                        const mpc_rt_convolve_call_t &call, const ConvolutionResult &result) {
   const Convolution &c = plan.shape;
+  const void *lhs = call.lhs, *rhs = call.rhs;
   if (c.direction == MPC_RT_CONVOLUTION_FILTER_GRADIENT) {
     lhs = prepareOperand(plan.widenLhs, c.lhs, lhs, c.lhsElements(), lhsBlock);
     rhs = prepareOperand(plan.widenRhs, c.rhs, rhs, c.rhsElements(), rhsWhole);
-    auto *sums =
-        plan.throughScratch ? reserveFloats(sumBlock, c.outElements()) : static_cast<float *>(out);
+    auto *sums = plan.throughScratch ? reserveFloats(sumBlock, c.outElements())
+                                     : static_cast<float *>(result.values);
     plan.body->run(lhs, rhs, nullptr, sums, libraryScratch, filterScratch);
     if (plan.throughScratch)
-      applyEpilogue(c, sums, nullptr, out, c.outElements());
+      applyEpilogue(c, sums, nullptr, result.values, c.outElements());
     return;
   }
   const void *filter = prepareFilter(plan, descriptor.rhs_variable, rhs);
-  const float *wideBias = prepareBias(c, bias);
+  const float *wideBias = prepareBias(c, call.bias);
   int64_t outSample = c.outElements() / c.batch;
   float *block = plan.throughScratch ? reserveFloats(sumBlock, plan.block * outSample) : nullptr;
   for (int64_t first = 0; first < c.batch; first += plan.block) {
     int64_t samples = std::min(plan.block, c.batch - first);
-    auto *target = const_cast<uint8_t *>(at(out, first * outSample, c.out));
+    const ConvolutionResult target = result.from(first * outSample);
     const void *images = prepareImages(plan, lhs, first, samples);
     if (plan.product) {
       plan.product->run(images, filter, wideBias, target, samples);
       continue;
     }
     auto &primitive = samples == plan.block ? *plan.body : *plan.tail;
-    auto *sums = block ? block : reinterpret_cast<float *>(target);
+    auto *sums = block ? block : static_cast<float *>(target.values);
     primitive.run(images, filter, wideBias, sums, libraryScratch, filterScratch);
     if (plan.epilogue)
-      applyEpilogue(c, plan.roundsSums ? nullptr : sums, wideBias, target, samples * outSample);
+      applyEpilogue(c, plan.roundsSums ? nullptr : sums, wideBias, target.values,
+                    samples * outSample);
+    target.finishAll(team, samples * outSample);
   }
 }
 

@@ -38,11 +38,11 @@ public:
   void setWeightsConstant(bool constant) { weightsConstant = constant; }
   void forgetWeights() noexcept { weightVersion++; }
 
-  mpc_rt_status_t convolve(const mpc_rt_convolution_t &descriptor, const void *lhs, const void *rhs,
-                           const void *bias, void *out, int64_t batch);
+  mpc_rt_status_t convolve(const mpc_rt_convolution_t &descriptor,
+                           const mpc_rt_convolve_call_t &call);
   // Takes the memory that convolve() will need, and computes nothing.
-  mpc_rt_status_t reserveFor(const mpc_rt_convolution_t &descriptor, const void *lhs,
-                             const void *rhs, const void *bias, const void *out, int64_t batch);
+  mpc_rt_status_t reserveFor(const mpc_rt_convolution_t &descriptor,
+                             const mpc_rt_convolve_call_t &call);
   uint64_t bytes() const noexcept;
 
   // Does what Contractor's do.
@@ -99,13 +99,15 @@ private:
   bool takeLibrary(Plan &plan, bool native);
   void makePrimitives(Plan &plan);
   // Runs the convolution by each kernel, into memory of its own, and chooses the fastest.
-  void measure(const mpc_rt_convolution_t &descriptor, const Convolution &shape, const void *lhs,
-               const void *rhs, const void *bias, int64_t batch);
+  void measure(const mpc_rt_convolution_t &descriptor, const Convolution &shape,
+               const mpc_rt_convolve_call_t &call);
 
-  void run(Plan &plan, const mpc_rt_convolution_t &descriptor, const void *lhs, const void *rhs,
-           const void *bias, void *out);
-  void execute(Plan &plan, const mpc_rt_convolution_t &descriptor, const void *lhs, const void *rhs,
-               const void *bias, void *out);
+  void run(Plan &plan, const mpc_rt_convolution_t &descriptor, const mpc_rt_convolve_call_t &call,
+           const ConvolutionResult &result);
+  void execute(Plan &plan, const mpc_rt_convolution_t &descriptor,
+               const mpc_rt_convolve_call_t &call, const ConvolutionResult &result);
+  // `out`, or memory for a result that its kernel consumes, unless parts of it are enough.
+  void *resultMemory(Plan &plan, void *out);
   const void *prepareFilter(Plan &plan, int32_t variable, const void *filter);
   const void *prepareImages(const Plan &plan, const void *images, int64_t first, int64_t samples);
   const void *prepareOperand(bool wide, mpc_rt_dtype_t dtype, const void *from, int64_t elements,
@@ -132,7 +134,8 @@ private:
   std::map<std::tuple<int32_t, onednn::Element, mpc_rt_convolution_direction_t, const void *>,
            PackedFilter>
       weights;
-  Buffer lhsBlock, rhsWhole, packedOnce, sumBlock, biasWide, libraryScratch, filterScratch;
+  Buffer lhsBlock, rhsWhole, packedOnce, sumBlock, biasWide, libraryScratch, filterScratch,
+      consumedResult;
 };
 
 // Any convolution by plain loops, sums in float64: those with float64 operands or results, and

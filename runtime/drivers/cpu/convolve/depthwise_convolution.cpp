@@ -184,47 +184,77 @@ void DepthwiseConvolution::widenFilter(Workspace &own, const void *filter, const
 
 // ---- Execution ----------------------------------------------------------------------------------
 
-void DepthwiseConvolution::run(const void *lhs, const void *rhs, const void *bias, void *out) {
-  const int64_t threads = team.threads();
-  const int64_t count = groups * (toFilter ? parts : shape.batch * bands);
+void DepthwiseConvolution::reserveParts() {
+  const auto bytes = alignUp(static_cast<uint64_t>(rowsAtOnce() * to.pixels * shape.channels) *
+                             dtypeSize(shape.out));
+  reserve(partRows, bytes * team.threads());
+  for (size_t slot = 0; slot < workspaces.size(); ++slot)
+    workspaces[slot].part = partRows.data() + slot * bytes;
+}
+
+void DepthwiseConvolution::run(const void *lhs, const void *rhs, const void *bias,
+                               const ConvolutionResult &result) {
+  const Call call{lhs, rhs, bias, result};
+  const int64_t threads = team.threads(), atOnce = result.kernel ? groups : 1;
+  const int64_t count = groups / atOnce * (toFilter ? parts : shape.batch * bands);
   for (Workspace &own : workspaces)
     std::fill(own.holdsFilter.begin(), own.holdsFilter.end(), false);
   team.forRange(threads, 1, [&](int64_t firstSlot, int64_t lastSlot) {
     for (int64_t slot = firstSlot; slot < lastSlot; ++slot)
       for (int64_t i = count * slot / threads; i < count * (slot + 1) / threads; ++i) {
         Workspace &own = workspaces[static_cast<size_t>(slot)];
+        if (result.kernel) {
+          multiplyAndFinishBand(own, call, i / bands, i % bands);
+          continue;
+        }
         const Group group = groupAt(i % groups);
         if (toFilter)
           correlatePart(own, lhs, rhs, i / groups, group);
         else
-          multiplyBand(own, lhs, rhs, bias, out, i / groups / bands, i / groups % bands, group);
+          multiplyBand(own, call, i / groups / bands, i / groups % bands, group);
       }
   });
   if (toFilter)
-    sumParts(out);
+    sumParts(result.values);
+}
+
+void DepthwiseConvolution::multiplyAndFinishBand(Workspace &own, const Call &call, int64_t sample,
+                                                 int64_t band) const {
+  for (int64_t index = 0; index < groups; ++index)
+    multiplyBand(own, call, sample, band, groupAt(index));
+  if (groups == 1)
+    return; // each row was finished
+  const int64_t ofRow = to.pixels * shape.channels;
+  const int64_t begin = (sample * to.rows + firstRow(band)) * ofRow;
+  call.result.finish(call.result.values ? call.result.at(begin) : own.part, begin,
+                     begin + (firstRow(band + 1) - firstRow(band)) * ofRow);
 }
 
 // Rows of the result: of the forward convolution, or of the images' cotangent.
-void DepthwiseConvolution::multiplyBand(Workspace &own, const void *lhs, const void *rhs,
-                                        const void *bias, void *out, int64_t sample, int64_t band,
-                                        const Group &group) const {
+void DepthwiseConvolution::multiplyBand(Workspace &own, const Call &call, int64_t sample,
+                                        int64_t band, const Group &group) const {
+  const ConvolutionResult &result = call.result;
   const bool isWritten = isRead(to) && !shape.hasBias && !shape.relu; // by the sums themselves
-  widenFilter(own, rhs, bias, group);
+  const int64_t ofRow = to.pixels * shape.channels;
+  widenFilter(own, call.rhs, call.bias, group);
   std::fill(own.lhs.held.begin(), own.lhs.held.end(), -1);
-  for (int64_t row = to.rows * band / bands; row < to.rows * (band + 1) / bands; ++row) {
+  for (int64_t row = firstRow(band); row < firstRow(band + 1); ++row) {
     const std::vector<RowTap> &met = rowTaps[static_cast<size_t>(row)];
     for (size_t r = 0; r < met.size(); ++r) {
-      own.rows[r] = rowOf(own.lhs, lhs, sample, met[r].source, group);
+      own.rows[r] = rowOf(own.lhs, call.lhs, sample, met[r].source, group);
       own.weights[r] =
           own.filter + group.first * taps + met[r].tap * shape.kernel[2] * kernels.lanes;
     }
-    const int64_t start = (sample * to.rows + row) * to.pixels * shape.channels + group.first;
-    auto *result = const_cast<uint8_t *>(at(out, start, shape.out));
-    float *sums = isWritten ? reinterpret_cast<float *>(result) : own.sums;
+    const int64_t start = (sample * to.rows + row) * ofRow;
+    const int64_t rowOfPart = (row - firstRow(band)) % rowsAtOnce() * ofRow;
+    auto *values = const_cast<uint8_t *>(result.values ? result.at(start)
+                                                       : at(own.part, rowOfPart, shape.out));
+    auto *target = const_cast<uint8_t *>(at(values, group.first, shape.out));
+    float *sums = isWritten ? reinterpret_cast<float *>(target) : own.sums;
     const int64_t sumStride = isWritten ? shape.channels : lanesOf(group);
     own.next.clear();
     for (int64_t source : fetchedRows[static_cast<size_t>(row)])
-      own.next.push_back(rowOf(own.lhs, lhs, sample, source, group));
+      own.next.push_back(rowOf(own.lhs, call.lhs, sample, source, group));
     const DepthwiseRows rows = {
         own.rows.data(), own.weights.data(), ssize(met),     strideOf(from), taps, sums,
         sumStride,       own.next.data(),    ssize(own.next)};
@@ -237,11 +267,13 @@ void DepthwiseConvolution::multiplyBand(Workspace &own, const void *lhs, const v
                        rows, group.vectors);
     if (shape.isInteger())
       kernels.finishIntegers(own.sums, sumStride, to.pixels, group.channels, own.bias + group.first,
-                             reinterpret_cast<int32_t *>(result), shape.channels);
+                             reinterpret_cast<int32_t *>(target), shape.channels);
     else if (!isWritten)
       kernels.finish[shape.out](own.sums, sumStride, to.pixels, group.channels,
                                 shape.hasBias ? own.bias + group.first : nullptr, shape.relu,
-                                result, shape.channels);
+                                target, shape.channels);
+    if (groups == 1)
+      result.finish(values, start, start + ofRow);
   }
 }
 

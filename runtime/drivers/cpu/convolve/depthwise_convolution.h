@@ -10,6 +10,7 @@
 
 #include "runtime/base/memory.h"
 #include "runtime/drivers/convolution.h"
+#include "runtime/drivers/cpu/convolve/convolution_result.h"
 #include "runtime/drivers/cpu/convolve/depthwise_kernels.h"
 #include "runtime/drivers/cpu/convolve/depthwise_strips.h"
 #include "runtime/threads/thread_team.h"
@@ -28,8 +29,10 @@ public:
 
   DepthwiseConvolution(ThreadTeam &team, const DepthwiseKernels &kernels, const Convolution &shape);
   // Operands and result as mpc_rt_convolution_t orders them.
-  void run(const void *lhs, const void *rhs, const void *bias, void *out);
-  uint64_t bytes() const { return scratch.size() + partSums.size(); }
+  void run(const void *lhs, const void *rhs, const void *bias, const ConvolutionResult &result);
+  // As ImageProduct's, which needs none of a filter's gradient.
+  void reserveParts();
+  uint64_t bytes() const { return scratch.size() + partSums.size() + partRows.size(); }
 
 private:
   // Images or outputs: rows of a sample, pixels of a row.
@@ -52,10 +55,16 @@ private:
     float *memory;
     std::vector<int64_t> held;
   };
+  // Operands and result of a call.
+  struct Call {
+    const void *lhs, *rhs, *bias;
+    const ConvolutionResult &result;
+  };
   // A thread's own.
   struct Workspace {
     Ring lhs, rhs; // rhs: the outputs, of a filter's gradient
     float *filter, *bias, *sums;
+    uint8_t *part = nullptr; // of a result that has no memory
     std::vector<const float *> rows, weights, next;
     std::vector<bool> holdsFilter; // by group
   };
@@ -69,8 +78,13 @@ private:
   const float *rowOf(Ring &ring, const void *data, int64_t sample, int64_t row,
                      const Group &group) const;
   void widenFilter(Workspace &own, const void *filter, const void *bias, const Group &group) const;
-  void multiplyBand(Workspace &own, const void *lhs, const void *rhs, const void *bias, void *out,
-                    int64_t sample, int64_t band, const Group &group) const;
+  // The rows of a band. Those of a result that has no memory: as many as its kernel gets at once.
+  int64_t firstRow(int64_t band) const { return to.rows * band / bands; }
+  int64_t rowsAtOnce() const { return groups == 1 ? 1 : ceilDivide(to.rows, bands); }
+  void multiplyBand(Workspace &own, const Call &call, int64_t sample, int64_t band,
+                    const Group &group) const;
+  // All groups, and the kernel on the result.
+  void multiplyAndFinishBand(Workspace &own, const Call &call, int64_t sample, int64_t band) const;
   // Fetches a row of `data` from `pixel` on: with each output the pixel that lies `step` pixels
   // further.
   void fetch(DepthwiseCorrelation &correlation, const void *data, mpc_rt_dtype_t dtype,
@@ -92,7 +106,7 @@ private:
   DepthwiseCover cover;                // of the pixels in a row
   std::vector<DepthwiseTap> tapsInRow; // of a filter's gradient
   std::vector<Workspace> workspaces;
-  Buffer scratch, partSums;
+  Buffer scratch, partSums, partRows;
 };
 
 } // namespace mpc::rt

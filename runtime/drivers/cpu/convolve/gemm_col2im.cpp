@@ -120,8 +120,8 @@ int64_t GemmCol2im::sumsOf(const Band &band) const {
          axes[2].stride;
 }
 
-void GemmCol2im::run(const void *lhs, const void *packedFilter, const float *bias, void *out,
-                     int64_t samples) {
+void GemmCol2im::run(const void *lhs, const void *packedFilter, const float *bias,
+                     const ConvolutionResult &result, int64_t samples) {
   for (size_t i = 0; bias && i < biasRow.size(); ++i)
     biasRow[i] = bias[i % static_cast<size_t>(columns)];
   const int64_t sources = axes[0].wide * axes[1].wide * axes[2].wide;
@@ -135,10 +135,10 @@ void GemmCol2im::run(const void *lhs, const void *packedFilter, const float *bia
         runBand(bandAt(i % bands, bands),
                 static_cast<const uint8_t *>(lhs) + i / bands * sources * depth * elementBytes,
                 static_cast<const uint8_t *>(packedFilter), bias ? biasRow.data() : nullptr,
-                const_cast<uint8_t *>(at(out, i / bands * results * columns, shape.out)),
-                workspaces[static_cast<size_t>(slot)]);
+                result.at(i / bands * results * columns), workspaces[static_cast<size_t>(slot)]);
     micro.leave(state);
   });
+  result.finishAll(team, samples * results * columns);
 }
 
 void GemmCol2im::runBand(const Band &band, const uint8_t *lhs, const uint8_t *filter,

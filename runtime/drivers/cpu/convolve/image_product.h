@@ -6,6 +6,7 @@
 #define MPC_RUNTIME_DRIVERS_CPU_CONVOLVE_IMAGE_PRODUCT_H
 
 #include "runtime/drivers/convolution.h"
+#include "runtime/drivers/cpu/convolve/convolution_result.h"
 
 namespace mpc::rt {
 
@@ -21,8 +22,11 @@ public:
   // Packs the plain filter, of the dtype in the shape, for run().
   virtual void packFilter(const void *filter, void *to) const = 0;
   // `lhs`: dense, of the dtype that the kernel reads; `samples` of the batch.
-  virtual void run(const void *lhs, const void *packedFilter, const float *bias, void *out,
-                   int64_t samples) = 0;
+  virtual void run(const void *lhs, const void *packedFilter, const float *bias,
+                   const ConvolutionResult &result, int64_t samples) = 0;
+  // Takes the memory that run() needs for parts of a result that has none. False: it cannot do
+  // without.
+  virtual bool reserveParts() { return false; }
   // The memory that it keeps for run().
   virtual uint64_t bytes() const = 0;
 };

@@ -45,19 +45,25 @@ public:
     kernel.packWeights(team, pieces({}), shape.filters, static_cast<const int8_t *>(filter),
                        static_cast<int8_t *>(to));
   }
-  void run(const void *lhs, const void *packedFilter, const float * /*bias*/, void *out,
-           int64_t samples) override;
+  void run(const void *lhs, const void *packedFilter, const float * /*bias*/,
+           const ConvolutionResult &result, int64_t samples) override;
+  bool reserveParts() override {
+    for (Workspace &own : workspaces)
+      rt::reserve(own.sums,
+                  own.windows.size() * static_cast<size_t>(shape.filters) * sizeof(int32_t));
+    return true;
+  }
   uint64_t bytes() const override {
     uint64_t total = 0;
     for (const Workspace &own : workspaces)
-      total += own.copy.size() + own.windows.size() * sizeof(own.windows[0]);
+      total += own.copy.size() + own.sums.size() + own.windows.size() * sizeof(own.windows[0]);
     return total;
   }
 
 private:
   // The memory of one thread.
   struct Workspace {
-    Buffer copy;
+    Buffer copy, sums; // sums: of a part that a kernel consumes
     std::vector<const uint8_t *> windows;
   };
   Int8Pieces pieces(const std::vector<const uint8_t *> &windows) const {
@@ -73,8 +79,8 @@ private:
   std::vector<Workspace> workspaces;
 };
 
-void IntegerWindows::run(const void *lhs, const void *packedFilter, const float *, void *out,
-                         int64_t samples) {
+void IntegerWindows::run(const void *lhs, const void *packedFilter, const float *,
+                         const ConvolutionResult &result, int64_t samples) {
   constexpr double fewOperations = 1 << 19; // not worth a second thread
   const int64_t items = samples * image.parts(), threads = team.threads();
   const int64_t grain = shape.operations() < fewOperations ? threads : 1;
@@ -89,10 +95,12 @@ void IntegerWindows::run(const void *lhs, const void *packedFilter, const float 
       if (part != known)
         image.findWindows(part, own.copy.data(), own.windows.data());
       known = part;
+      const int64_t begin =
+          sample * shape.outputElements() + image.firstPlace(part) * shape.filters;
+      uint8_t *sums = result.values ? result.at(begin) : own.sums.data();
       kernel.multiply(rows, image.places(part), shape.filters,
-                      static_cast<const int8_t *>(packedFilter),
-                      static_cast<int32_t *>(out) + sample * shape.outputElements() +
-                          image.firstPlace(part) * shape.filters);
+                      static_cast<const int8_t *>(packedFilter), reinterpret_cast<int32_t *>(sums));
+      result.finish(sums, begin, begin + image.places(part) * shape.filters);
     }
   });
 }
@@ -120,8 +128,8 @@ public:
     kernel->packWeights(team, product(1), static_cast<const int8_t *>(filter),
                         static_cast<int8_t *>(to));
   }
-  void run(const void *lhs, const void *filter, const float * /*bias*/, void *out,
-           int64_t samples) override;
+  void run(const void *lhs, const void *filter, const float * /*bias*/,
+           const ConvolutionResult &result, int64_t samples) override;
   uint64_t bytes() const override {
     return copies.size() + rows.size() + scratch.size() + windows.size() * sizeof(windows[0]);
   }
@@ -169,18 +177,20 @@ void IntegerColumns::gather(const int8_t *images, int64_t samples) {
   });
 }
 
-void IntegerColumns::run(const void *lhs, const void *filter, const float *, void *out,
-                         int64_t samples) {
+void IntegerColumns::run(const void *lhs, const void *filter, const float *,
+                         const ConvolutionResult &result, int64_t samples) {
   const auto *weights = static_cast<const int8_t *>(filter);
   for (int64_t first = 0; first < samples; first += block) {
     const int64_t count = std::min(block, samples - first);
     gather(static_cast<const int8_t *>(lhs) + first * shape.imageElements(), count);
     const auto *matrix = reinterpret_cast<const int8_t *>(rows.data());
-    int32_t *target = static_cast<int32_t *>(out) + first * shape.outputElements();
+    const ConvolutionResult part = result.from(first * shape.outputElements());
+    auto *target = static_cast<int32_t *>(part.values);
     if (kernel)
       kernel->multiply(team, product(count), matrix, weights, scratch.data(), target);
     else
       contractInt8(team, avx2, product(count), matrix, weights, target);
+    part.finishAll(team, count * shape.outputElements());
   }
 }
 

@@ -26,7 +26,7 @@ bool Convolver::hasKernel(const std::string &name) const {
 }
 
 void Convolver::measure(const mpc_rt_convolution_t &descriptor, const Convolution &shape,
-                        const void *lhs, const void *rhs, const void *bias, int64_t batch) {
+                        const mpc_rt_convolve_call_t &call) {
   std::vector<const char *> known{depthwiseKernel, libraryKernel};
   if (const MicroKernel *own = findMicroKernel(shape))
     known.push_back(own->name);
@@ -52,10 +52,11 @@ void Convolver::measure(const mpc_rt_convolution_t &descriptor, const Convolutio
   std::vector<std::function<void()>> calls;
   for (auto &candidate : candidates) {
     names.push_back(candidate.first);
-    calls.emplace_back(
-        [&, plan = candidate.second.get()] { run(*plan, alone, lhs, rhs, bias, result.data()); });
+    calls.emplace_back([&, plan = candidate.second.get()] {
+      run(*plan, alone, call, {shape.out, result.data()});
+    });
   }
-  choices.measure({KernelChoices::Operation::convolution, descriptor.id, batch, keep}, names,
+  choices.measure({KernelChoices::Operation::convolution, descriptor.id, call.batch, keep}, names,
                   calls);
   // The copies that the slower ones packed are for nobody.
   for (auto entry = weights.begin(); entry != weights.end();)

@@ -104,12 +104,12 @@ void WindowedProduct::packFilter(const void *filter, void *to) const {
   });
 }
 
-void WindowedProduct::run(const void *lhs, const void *packedFilter, const float *bias, void *out,
-                          int64_t samples) {
+void WindowedProduct::run(const void *lhs, const void *packedFilter, const float *bias,
+                          const ConvolutionResult &result, int64_t samples) {
   const int64_t threads = team.threads();
-  const int64_t sampleBytes =
-      Convolution::product(sources) * depth * lhsBytes +
-      Convolution::product(results) * columns * static_cast<int64_t>(dtypeSize(shape.out));
+  const int64_t ofSample = Convolution::product(results) * columns;
+  const int64_t sampleBytes = Convolution::product(sources) * depth * lhsBytes +
+                              ofSample * static_cast<int64_t>(dtypeSize(shape.out));
   const int64_t block =
       std::clamp<int64_t>(blockOfSamplesBytes / sampleBytes, 1, ceilDivide(samples, threads));
   const int64_t blocks = ceilDivide(samples, block);
@@ -164,21 +164,37 @@ void WindowedProduct::run(const void *lhs, const void *packedFilter, const float
             tile += ceilDivide(each.pixels * count, kernel.rows);
             if (!isZero(each))
               multiply(each, panel, own, begin, end, static_cast<const uint8_t *>(packedFilter),
-                       bias, out);
+                       bias, result.values);
             else if (panel == firstPanel)
-              fillZeros(own, begin, end, panel, lastPanel, out);
+              fillZeros(own, begin, end, panel, lastPanel, result.values);
           }
         }
+        if (parts == 1)
+          result.finish(result.at(first * ofSample), first * ofSample, (first + count) * ofSample);
       }
     micro.leave(state);
   });
+  if (parts > 1)
+    result.finishAll(team, samples * ofSample);
 }
 
 void WindowedProduct::collect(const uint8_t *lhs, int64_t first, int64_t samples,
                               Workspace &own) const {
   if (own.lhs == lhs && own.first == first && own.samples == samples)
     return;
+  const bool isMoved = own.samples == samples; // and else the same
+  const int64_t sampleBytes = Convolution::product(sources) * depth * lhsBytes;
+  const int64_t bytes = reinterpret_cast<intptr_t>(lhs) - reinterpret_cast<intptr_t>(own.lhs) +
+                        (first - own.first) * sampleBytes;
+  const int64_t moved = (first - own.first) * Convolution::product(results);
   own.lhs = lhs, own.first = first, own.samples = samples;
+  if (isMoved) {
+    for (const uint8_t *&lane : own.lanes)
+      lane = reinterpret_cast<const uint8_t *>(reinterpret_cast<intptr_t>(lane) + bytes);
+    for (int64_t &row : own.rows)
+      row += moved;
+    return;
+  }
   own.lanes.clear();
   own.rows.clear();
   for (const Class &each : classes)
@@ -234,6 +250,7 @@ void WindowedProduct::multiply(const Class &windows, int64_t panel, Workspace &o
   const int64_t outBytes = static_cast<int64_t>(dtypeSize(shape.out));
   const int64_t count = std::min(kernel.columns, columns - column);
   const float *panelBias = bias ? bias + column : nullptr;
+  const bool finishesTiles = kernel.finish && shape.out == MPC_RT_FLOAT32;
   uint8_t *targets[mostPieceRows];
   for (int64_t row = begin; row < end; row += kernel.rows) {
     tile.rows = std::min(kernel.rows, end - row);
@@ -244,6 +261,13 @@ void WindowedProduct::multiply(const Class &windows, int64_t panel, Workspace &o
       fetchLines(targets[i], count * outBytes);
     }
     kernel.multiply(tile);
+    if (finishesTiles) {
+      float *rows[mostPieceRows];
+      for (int64_t i = 0; i < tile.rows; ++i)
+        rows[i] = reinterpret_cast<float *>(targets[i]);
+      kernel.finish({sums, kernel.columns, panelBias, shape.relu, rows, tile.rows, count});
+      continue;
+    }
     for (int64_t i = 0; i < tile.rows; ++i)
       finish(sums + i * kernel.columns, panelBias, targets[i], static_cast<size_t>(count));
   }

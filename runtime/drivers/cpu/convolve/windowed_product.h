@@ -27,8 +27,8 @@ public:
   const void *filterLayout() const override;
   uint64_t filterBytes() const override;
   void packFilter(const void *filter, void *to) const override;
-  void run(const void *lhs, const void *packedFilter, const float *bias, void *out,
-           int64_t samples) override;
+  void run(const void *lhs, const void *packedFilter, const float *bias,
+           const ConvolutionResult &result, int64_t samples) override;
   uint64_t bytes() const override { return 0; }
 
 private:

@@ -57,9 +57,9 @@ template <int64_t width> struct Packs {
       {packAcrossDepth<Widened<Float16>, width>, packAlongDepth<Widened<Float16>, width>}};
 };
 
-constexpr PieceKernel manyColumns = pieceKernel<Step, Packs, panelColumns>(UpTo6{});
-constexpr PieceKernel aFewColumns = pieceKernel<Step, Packs, fewColumns>(UpTo12{});
-constexpr PieceKernel ofVector = pieceKernel<Step, Packs, Vectors512::lanes>(UpTo12{});
+constexpr PieceKernel manyColumns = withFinish(pieceKernel<Step, Packs, panelColumns>(UpTo6{}));
+constexpr PieceKernel aFewColumns = withFinish(pieceKernel<Step, Packs, fewColumns>(UpTo12{}));
+constexpr PieceKernel ofVector = withFinish(pieceKernel<Step, Packs, Vectors512::lanes>(UpTo12{}));
 
 struct ToFloat16 {
   static __m512 round(__m512 x) {

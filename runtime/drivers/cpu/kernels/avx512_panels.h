@@ -47,6 +47,47 @@ struct Vectors512 {
   }
 };
 
+template <bool hasBias, bool hasRelu> void finishRows(const FinishedTile &tile) {
+  constexpr int64_t lanes = Vectors512::lanes, half = lanes / 2;
+  const int64_t whole = tile.columns / lanes * lanes, rest = tile.columns - whole;
+  const auto finished = [](__m512 sums, __m512 bias) {
+    const __m512 values = hasBias ? _mm512_add_ps(sums, bias) : sums;
+    const __mmask16 isNegative =
+        hasRelu ? _mm512_cmp_ps_mask(values, _mm512_setzero_ps(), _CMP_LT_OQ) : __mmask16{0};
+    return hasRelu ? _mm512_mask_mov_ps(values, isNegative, _mm512_setzero_ps()) : values;
+  };
+  for (int64_t row = 0; row < tile.rowCount; ++row) {
+    const float *sums = tile.sums + row * tile.sumStride;
+    float *to = tile.rows[row];
+    for (int64_t column = 0; column < whole; column += lanes)
+      _mm512_storeu_ps(to + column,
+                       finished(_mm512_load_ps(sums + column),
+                                hasBias ? _mm512_loadu_ps(tile.bias + column) : __m512{}));
+    if (rest == 0)
+      continue;
+    const __m512 last =
+        finished(_mm512_load_ps(sums + whole),
+                 hasBias ? _mm512_maskz_loadu_ps(firstOf(rest), tile.bias + whole) : __m512{});
+    if (rest == half)
+      _mm256_storeu_ps(to + whole, _mm512_castps512_ps256(last));
+    else
+      _mm512_mask_storeu_ps(to + whole, firstOf(rest), last);
+  }
+}
+
+inline void finishTile(const FinishedTile &tile) {
+  if (tile.bias)
+    (tile.relu ? finishRows<true, true> : finishRows<true, false>)(tile);
+  else
+    (tile.relu ? finishRows<false, true> : finishRows<false, false>)(tile);
+}
+
+// `kernel`, whose tiles are finished in vectors.
+constexpr PieceKernel withFinish(PieceKernel kernel) {
+  kernel.finish = finishTile;
+  return kernel;
+}
+
 constexpr int64_t panelRows = Vectors512::panelRows, panelColumns = Vectors512::panelColumns;
 constexpr int64_t panelVectors = panelColumns / Vectors512::lanes;
 constexpr int64_t fewColumns = 32;

@@ -102,6 +102,17 @@ struct PieceTile {
 // `rows` times `columns` sums are in the registers.
 constexpr int64_t mostPieceRows = 32, mostPieceSums = 1024;
 
+// Sums of a tile that become rows of a result in float32: bias (null: none) is added, then comes
+// relu, which keeps NaN. Rows of sums may be read up to a whole vector.
+struct FinishedTile {
+  const float *sums;
+  int64_t sumStride;
+  const float *bias;
+  bool relu;
+  float *const *rows;
+  int64_t rowCount, columns;
+};
+
 struct PieceKernel {
   int64_t rows, columns;
   int64_t laneBytes;                       // of a step of a lane
@@ -111,6 +122,8 @@ struct PieceKernel {
   void (*multiply)(const PieceTile &tile); // of up to `rows` lanes
   // Both read the dtype that panels hold, if a step is longer than many rows of pixels.
   PackPixels packLhsPixels = nullptr, packRhsPixels = nullptr;
+  // In one go what VectorKernels::epilogue does row by row; null: none.
+  void (*finish)(const FinishedTile &tile) = nullptr;
 };
 
 struct WeightKernel;

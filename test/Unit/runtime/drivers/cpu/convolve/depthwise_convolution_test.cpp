@@ -33,7 +33,8 @@ protected:
     DepthwiseConvolution convolution(team, kernels, shape);
     // Twice: nothing is left of the first run.
     for (int time = 0; time < 2; ++time)
-      convolution.run(data.lhs.data(), data.rhs.data(), data.bias.data(), data.out.data());
+      convolution.run(data.lhs.data(), data.rhs.data(), data.bias.data(),
+                      {shape.out, data.out.data()});
     team.end();
   }
 

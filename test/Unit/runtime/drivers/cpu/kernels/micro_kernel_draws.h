@@ -51,7 +51,7 @@ protected:
     ASSERT_TRUE(filter.allocate(product.filterBytes()));
     product.packFilter(data.rhs.data(), filter.data());
     product.run(data.lhs.data(), filter.data(), shape.hasBias ? bias.data() : nullptr,
-                data.out.data(), shape.batch);
+                {shape.out, data.out.data()}, shape.batch);
   }
 
   // Draws dtypes that the kernel takes; gradients of filters pack lhs, which widens it.
