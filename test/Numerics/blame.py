@@ -144,7 +144,10 @@ def main():
         every = arguments.every or 5
         faulty, sound = faulty[::every], sound[::every]
     tests = {fault.name: (lambda fault=fault: blame.judge(fault, blame.blame(fault))) for fault in faulty + sound}
-    for word, maker in (("further", further_faults), ("other", other_faults)):
+    makers = {"further": further_faults, "other": other_faults}
+    if arguments.device != "cpu" and not (arguments.all or arguments.only):
+        del makers["other"]  # a device compiles a kernel for each layer's shapes
+    for word, maker in makers.items():
         faults_of = maker.make_all(SEED)
         if not (arguments.all or arguments.only):
             faults_of = faults_of[:: arguments.every or 9]

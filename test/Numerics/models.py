@@ -56,7 +56,7 @@ def sequential(name, shape, layers, dtype="float32"):
 
 
 # Layers that take a list of tensors.
-MERGES = ("Add", "Multiply", "Maximum", "Dot", "Subtract", "Concatenate")
+MERGES = ("Add", "Multiply", "Maximum", "Minimum", "Average", "Dot", "Subtract", "Concatenate", "Attention", "AdditiveAttention")
 
 
 def functional(name, shape, nodes, dtype="float32"):

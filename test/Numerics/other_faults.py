@@ -151,6 +151,22 @@ def embeddings(random):
     yield Further("masked_attention_values", attention, (6,), "forward", ("overflow", "nan"), ids=9, change=scaled(value__kernel=1e8))
 
 
+def attending_to(kind):
+    return functional(kind, (5, 8), [
+        (layer("Dense", "front", units=8), ["x"]), (layer("Dense", "values", units=8), ["x"]),
+        (layer(kind, "probe"), ["front", "values"]), (pool(1), ["probe"]), (head(), ["pool"])])  # fmt: skip
+
+
+def causal():
+    return functional("causal", (5, 8), [
+        (layer("Dense", "front", units=8), ["x"]), (layer("MultiHeadAttention", "probe", num_heads=2, key_dim=4, dropout=0.1), ["front", "front"]),
+        (layer("LayerNormalization", "behind"), ["probe"]), (pool(1), ["behind"]), (head(), ["pool"])])  # fmt: skip
+
+
+def spectral(*behind):
+    return sequential("spectral", (12,), [layer("SpectralNormalization", "probe", layer=layer("Dense", "inner", units=8)), *behind, head()])
+
+
 def attentions(random):
     def model(name, probe):
         return functional(name, (5, 8), [
@@ -158,6 +174,13 @@ def attentions(random):
 
     grouped = layer("GroupedQueryAttention", "probe", head_dim=4, num_query_heads=4, num_key_value_heads=2)
     yield Further("grouped_queries", model("grouped", grouped), (5, 8), "forward", ("overflow", "nan"), change=scaled(value__kernel=float(10 ** random.uniform(7, 8))))
+    for kind, factor in (("Attention", 1e3), ("AdditiveAttention", 5e4)):
+        yield Further(
+            f"scores_{kind}", attending_to(kind), (5, 8), "forward", ("overflow", "nan"), blamed="*",
+            change=scaled(front__kernel=factor, values__kernel=factor),
+        )  # fmt: skip
+    yield Further("attention_output", causal(), (5, 8), "forward", ("overflow", "nan"), change=scaled(attention_output__kernel=1e7))
+    yield Further("attention_bias", causal(), (5, 8), "forward", ("overflow", "nan"), change=first_of("query/bias", 1e6))
     yield Further("grouped_scores", model("grouped", grouped), (5, 8), "forward", ("overflow", "nan"), change=scaled(query__kernel=5e3, key__kernel=5e3))
 
 
@@ -171,6 +194,8 @@ def merges(random):
     yield Further("sum_of_two", model("Add"), (12,), "forward", ("overflow",), change=both(large, filled(right__bias=4e4)), is_absorbed=True)
     yield Further("difference_of_two", model("Subtract"), (12,), "forward", ("overflow",), change=both(large, filled(right__bias=-4e4)), is_absorbed=True)
     yield Further("product_of_two", model("Multiply"), (12,), "forward", ("overflow",), change=both(large, filled(right__bias=4e4)), is_absorbed=True)
+    yield Further("mean_of_two", model("Average"), (12,), "forward", ("overflow",), change=both(large, filled(right__bias=5e4)), is_absorbed=True)
+    yield Further("behind_spectral", spectral(rescaling("amplifier", 1e6)), (12,), "forward", ("overflow",), blamed="amplifier")
     small = filled(left__kernel=0, right__kernel=0, left__bias=1e-4, right__bias=float(random.uniform(1e-5, 5e-5)))
     yield Further("small_product_of_two", model("Multiply"), (12,), "forward", ("underflow",), change=small)
 
@@ -229,6 +254,19 @@ def optimizers(random):
     yield Further(
         "large_rate_lion", dense, (12,), "optimizer", ("overflow", "nan"), options=("--optimizer=lion", "--learning-rate=1e6", "--loss-scale=none"), **common
     )
+    for name, kinds, kind, config in (
+        ("averaged", ("underflow",), "SGD", {"learning_rate": 1e-8, "use_ema": True, "ema_momentum": 0.9}),
+        ("momentum", ("overflow", "nan"), "SGD", {"learning_rate": 1e6, "momentum": 0.9}),
+        ("centered", ("underflow",), "RMSprop", {"learning_rate": 0.001, "centered": True}),
+    ):
+        yield Further(
+            f"configured_{name}", dense, (12,), "optimizer", kinds, change=small if name == "centered" else None, options=("--loss-scale=none",),
+            configs={"optimizer": {"class_name": kind, "config": config}}, **common,
+        )  # fmt: skip
+    yield Further(
+        "accumulated", dense, (12,), "backward", ("overflow",), blamed="*", options=("--loss-scale=fixed:1e8",),
+        configs={"optimizer": {"class_name": "SGD", "config": {"learning_rate": 0.01, "gradient_accumulation_steps": 2}}},
+    )  # fmt: skip
     yield Further(
         "large_decay", dense, (12,), "optimizer", ("overflow", "nan"), **common,
         options=("--loss-scale=none",), configs={"optimizer": {"class_name": "AdamW", "config": {"learning_rate": 1e4, "weight_decay": 1e4}}},
@@ -272,6 +310,18 @@ def losses(random):
             f"loss_{name}", line, (12,), "backward", ("overflow",), blamed="head", data=far,
             options=(f"--loss={name}", *SGD, "--loss-scale=fixed:1e8"),
         )  # fmt: skip
+    yield Further(
+        "loss_kl_divergence", dense, (12,), "backward", ("overflow",), blamed="*", data=lambda x, y: (x, numpy.eye(4, dtype="float32")[y]),
+        options=("--loss=kl_divergence", *SGD, "--loss-scale=fixed:1e9"),
+    )  # fmt: skip
+    yield Further(
+        "targets_of_zero", line, (12,), "backward", ("overflow",), blamed="*", data=lambda x, y: (x, x[:, :1] * 0),
+        options=("--loss=mean_absolute_percentage_error", *SGD, "--loss-scale=fixed:1024"),
+    )  # fmt: skip
+    yield Further(
+        "far_targets", line, (12,), "forward", ("overflow",), blamed="*", policy="float32",
+        data=lambda x, y: (x, numpy.abs(x[:, :1]) * 1e30), options=("--loss=mean_squared_error", *SGD),
+    )  # fmt: skip
     yield Further(
         "weights_of_samples", dense, (12,), "backward", ("overflow",), blamed="head", weights=lambda x: numpy.full(len(x), 1e9, "float32"),
         options=(*SGD, "--loss-scale=none"),
@@ -317,6 +367,15 @@ def healthy(random):
         yield Further(
             f"healthy_{name}", dense, (12,), None, options=(), configs={"optimizer": {"class_name": "SGD", "config": {"learning_rate": 0.01, name: 1.0}}}
         )
+    yield Further("healthy_spectral", spectral(), (12,), None)
+    yield Further("healthy_causal", causal(), (5, 8), None)
+    for kind in ("Attention", "AdditiveAttention"):
+        yield Further(f"healthy_{kind}", attending_to(kind), (5, 8), None)
+    yield Further(
+        "healthy_averaged", dense, (12,), None, options=(), configs={"optimizer": {"class_name": "AdamW", "config": {"use_ema": True}}}
+    )
+    layers = [layer("Dense", "front", units=8), layer("BatchNormalization", "probe"), head()]
+    yield Further("healthy_statistics", sequential("statistics", (12,), layers), (12,), None, policy="float16", options=(*SGD, "--loss-scale=none"))
     yield Further("healthy_words", words(**MASKED), (6,), None, ids=9)
     yield Further(
         "healthy_smoothed_labels", dense, (12,), None, data=lambda x, y: (x, numpy.eye(4, dtype="float32")[y]),
