@@ -104,17 +104,12 @@ Value Caster::constantIn(ConstantOp constant, Type element, Location loc, String
   auto to = cast<FloatType>(element);
   auto value = cast<DenseFPElementsAttr>(constant.getValue());
   FloatAttr lostNumber; // which the twin in float32 is to have (mpc-trace-numerics)
-  // Rounded once, to nearest even, from the value as imported.
+  // Rounded once, as imported. The last number of a mask stays finite: 0 times infinity is NaN.
   DenseElementsAttr rounded = value.mapValues(to, [&](const APFloat &number) {
     const FloatAttr given = constant.getExactAttr();
     const double exact = (given ? given : FloatAttr::get(from, number)).getValueAsDouble();
-    APFloat result(exact);
-    bool losesInfo = false;
-    result.convert(to.getFloatSemantics(), APFloat::rmNearestTiesToEven, &losesInfo);
-    // The last number of a type is there for "as far as numbers go": a mask that is added stays
-    // finite, since 0 times an infinite one is NaN.
-    const APFloat last = APFloat::getLargest(from.getFloatSemantics(), result.isNegative());
-    if (result.isInfinity() && FloatAttr::get(from, last).getValueAsDouble() == exact)
+    APFloat result = FloatAttr::get(to, exact).getValue();
+    if (result.isInfinity() && std::abs(exact) == double(std::numeric_limits<float>::max()))
       result = APFloat::getLargest(to.getFloatSemantics(), result.isNegative());
     if (warnOfLostConstant(exact, result, to, path) && value.isSplat())
       lostNumber = FloatAttr::get(builder.getF64Type(), exact);

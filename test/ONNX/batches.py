@@ -182,6 +182,13 @@ def branches():
     return graph, ["y"]
 
 
+def resized():
+    """To sizes whose first is the batch, as torch writes them."""
+    graph = Graph(x=["n", 2, 3, 4])
+    graph.add("Shape", ["x"], ["batch"], end=2).add("Concat", ["batch", np.array([6, 5])], ["sizes"], axis=0)
+    return graph.add("Resize", ["x", "", "", "sizes"], mode="linear", coordinate_transformation_mode="align_corners"), ["y"]
+
+
 CASES = {
     "lstm": recurrence("LSTM"),
     "lstm_both_ways": recurrence("LSTM", directions=2),
@@ -231,6 +238,7 @@ CASES = {
     "chunks": chunks(),
     "stacked": stacked(),
     "branches": branches(),
+    "resized": resized(),
 }  # fmt: skip
 
 

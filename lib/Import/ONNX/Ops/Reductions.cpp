@@ -217,11 +217,14 @@ template <bool smallest> void argument(B &b) {
   const llvm::SmallVector<int64_t> kept =
       reducedShape(b.shapeOf(x), {*axis}, /*keepDims=*/b.attributes.getFlag("keepdims", true));
   if (!b.isFloat(x)) {
-    b.setComputeType(DataType::Double);
-    x = b.makeCastToFloat(x);
-  }
-  if (smallest)
+    // Those of 64 bits are more than a floating type tells apart; which are the largest is none.
+    b.setComputeType(DataType::Float);
+    Value best = b.makeReduce(smallest ? ReduceKind::Min : ReduceKind::Max, x, {*axis},
+                              /*keepDims=*/true);
+    x = b.makeCastToFloat(b.makeCompare(ComparePredicate::EQ, x, best));
+  } else if (smallest) {
     x = b.make<NegateOp>(x);
+  }
   const bool isLast = b.attributes.getFlag("select_last_index");
   Value place = b.make<ArgMaxOp>(isLast ? reverse(b, x, *axis) : x, *axis);
   if (isLast)

@@ -71,7 +71,7 @@ void setSizes(B &b, llvm::ArrayRef<int64_t> sizes, llvm::MutableArrayRef<Resized
   double common = 0.0;
   for (const auto &[axis, size] : llvm::zip_equal(axes, sizes)) {
     axis.places = size;
-    axis.scale = double(size) / double(axis.extent);
+    axis.scale = size == axis.extent ? 1.0 : double(size) / double(axis.extent);
     const bool isFirst = common == 0.0;
     common = isFirst                  ? axis.scale
              : policy == "not_larger" ? std::min(common, axis.scale)
@@ -231,7 +231,7 @@ void resize(B &b) {
   }
   Extents sizes;
   if (b.getLiteral(3)) {
-    auto given = b.getIntegers(3, "the sizes");
+    auto given = b.getExtents(3, "the sizes");
     if (!given)
       return;
     sizes = *given;
@@ -243,9 +243,14 @@ void resize(B &b) {
   }
   if (sizes.size() != axes->size())
     return (void)b.error("needs one size for each axis");
-  for (const auto &[axis, size] : llvm::zip_equal(*axes, sizes))
-    if (mlir::ShapedType::isDynamic(axis.extent))
+  // The open batch may be named, and stays as it is.
+  const bool stretches = b.attributes.getText("keep_aspect_ratio_policy", "stretch") == "stretch";
+  for (const auto &[axis, size] : llvm::zip_equal(*axes, sizes)) {
+    const bool isOpen = mlir::ShapedType::isDynamic(axis.extent);
+    if (isOpen != mlir::ShapedType::isDynamic(size) ||
+        (isOpen && (!stretches || b.getBatchFactor(0) != 1)))
       return (void)b.errorOfOpenBatch("resizes the open batch");
+  }
   setSizes(b, sizes, *axes);
   apply(b, x, *resizing, *axes);
 }
