@@ -104,12 +104,12 @@ Value Caster::constantIn(ConstantOp constant, Type element, Location loc, String
   auto to = cast<FloatType>(element);
   auto value = cast<DenseFPElementsAttr>(constant.getValue());
   FloatAttr lostNumber; // which the twin in float32 is to have (mpc-trace-numerics)
-  // Rounded once, as imported. The last number of a mask stays finite: 0 times infinity is NaN.
+  // Rounded once, from the value as imported.
   DenseElementsAttr rounded = value.mapValues(to, [&](const APFloat &number) {
     const FloatAttr given = constant.getExactAttr();
     const double exact = (given ? given : FloatAttr::get(from, number)).getValueAsDouble();
     APFloat result = FloatAttr::get(to, exact).getValue();
-    if (result.isInfinity() && std::abs(exact) == double(std::numeric_limits<float>::max()))
+    if (constant.getFinite() && result.isInfinity() && number.isLargest())
       result = APFloat::getLargest(to.getFloatSemantics(), result.isNegative());
     if (warnOfLostConstant(exact, result, to, path) && value.isSplat())
       lostNumber = FloatAttr::get(builder.getF64Type(), exact);

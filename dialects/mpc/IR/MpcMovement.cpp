@@ -17,7 +17,8 @@ void ConstantOp::build(OpBuilder &builder, OperationState &state, RankedTensorTy
   Attribute value = isa<FloatType>(type.getElementType())
                         ? Attribute(builder.getFloatAttr(type.getElementType(), splat))
                         : Attribute(builder.getIntegerAttr(type.getElementType(), int64_t(splat)));
-  build(builder, state, type, DenseElementsAttr::get(type, value), /*exact=*/FloatAttr());
+  build(builder, state, type, DenseElementsAttr::get(type, value), /*exact=*/FloatAttr(),
+        /*finite=*/false);
 }
 
 LogicalResult ConstantOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,

@@ -25,7 +25,9 @@ def Mpc_ConstantOp : Mpc_Op<"constant", [Pure, ConstantLike, InferTypeOpAdaptor,
   let description = [{
     Inside a layer a floating constant is weak, as a Python number in Keras: mpc-insert-casts gives
     it the layer's compute dtype, rounding the value once. `exact` is what every element was before
-    it was rounded to float32, where that changed it; the rounding starts from there.
+    it was rounded to float32, where that changed it; the rounding starts from there. In a `finite`
+    one the last number of the type, as exporters' masks have it, becomes the last one of the compute
+    dtype, where rounding would make an infinity: 0 times that is NaN.
 
     Examples:
     ```mlir
@@ -33,7 +35,7 @@ def Mpc_ConstantOp : Mpc_Op<"constant", [Pure, ConstantLike, InferTypeOpAdaptor,
     %d = mpc.constant {exact = 3.000000e-01 : f64} dense<3.000000e-01> : tensor<f32>
     ```
   }];
-  let arguments = (ins ElementsAttr:$value, OptionalAttr<F64Attr>:$exact);
+  let arguments = (ins ElementsAttr:$value, OptionalAttr<F64Attr>:$exact, UnitAttr:$finite);
   let results = (outs Mpc_Tensor:$result);
   let assemblyFormat = "attr-dict $value";
   let hasFolder = 1;
@@ -41,7 +43,9 @@ def Mpc_ConstantOp : Mpc_Op<"constant", [Pure, ConstantLike, InferTypeOpAdaptor,
   let builders = [
     OpBuilder<(ins "::mlir::RankedTensorType":$type, "double":$splat)>,
     OpBuilder<(ins "::mlir::ElementsAttr":$value),
-              [{ build($_builder, $_state, value, /*exact=*/::mlir::FloatAttr()); }]>
+              [{ build($_builder, $_state, value, /*exact=*/::mlir::FloatAttr()); }]>,
+    OpBuilder<(ins "::mlir::ElementsAttr":$value, "::mlir::FloatAttr":$exact),
+              [{ build($_builder, $_state, value, exact, /*finite=*/false); }]>
   ];
 }
 

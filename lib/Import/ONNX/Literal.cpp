@@ -5,6 +5,7 @@
 #include "llvm/Support/Endian.h"
 
 #include <cmath>
+#include <limits>
 
 namespace mpc::onnx {
 
@@ -186,6 +187,12 @@ std::optional<Literal> Literal::decode(mlir::Builder &builder, const Tensor &ten
     }
   }
   return literal;
+}
+
+bool Literal::hasLastFloat() const {
+  return tensor.isFloating() && llvm::any_of(tensor.floats, [](double number) {
+           return std::abs(number) == double(std::numeric_limits<float>::max());
+         });
 }
 
 mlir::DenseElementsAttr Literal::toAttribute(mlir::Type element) const {

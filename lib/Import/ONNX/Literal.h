@@ -56,6 +56,9 @@ struct Literal {
   static std::optional<Literal> decode(mlir::Builder &builder, const Tensor &tensor);
 
   bool isInteger() const { return !tensor.isFloating(); }
+  /// Whether one of its elements is the largest or the smallest finite number of float32, which
+  /// exporters write for "as far as numbers go".
+  bool hasLastFloat() const;
   /// As a constant of the dialect; `element` float32 or float64 for floating ones.
   mlir::DenseElementsAttr toAttribute(mlir::Type element) const;
 

@@ -159,6 +159,7 @@ Value NodeInputs::makeLiteral(const Literal &literal) {
   const bool isDouble = literal.type == DataType::Double && !importer.options.policy;
   Value constant = make<ConstantOp>(llvm::cast<mlir::ElementsAttr>(
       literal.toAttribute(isDouble ? mlir::Type(builder.getF64Type()) : element)));
+  constant.getDefiningOp<ConstantOp>().setFinite(literal.hasLastFloat());
   return isDouble ? makeCastTo(constant, builder.getF64Type()) : constant;
 }
 

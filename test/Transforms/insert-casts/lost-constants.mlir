@@ -2,7 +2,7 @@
 // RUN: mpc-opt %s --mpc-insert-casts --remark-format=emitRemark --remarks-filter=mpc-casts -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 // A constant that is another one in the compute dtype is told once per layer; infinities that were
 // there before, bounds that bound nothing, and bfloat16, which has the range, are not. The last
-// number of float32, as masks have it, is the last one of the compute dtype.
+// number of float32 in a constant that is to stay finite is the last one of the compute dtype.
 // RUN: mpc-opt %s --mpc-insert-casts 2>/dev/null | FileCheck %s --check-prefix=LAST
 
 #half = #mpc.precision<compute = f16, variable = f32, accumulate = f32, rule = "file">
@@ -25,7 +25,7 @@ func.func @forward(%x: tensor<?x4xf32> {mpc.input = "x"}) -> (tensor<?x4xf32> {m
     %t = mpc.minimum %s, %bound : tensor<?x4xf32>, tensor<f32>
     %u = mpc.add %t, %small : tensor<?x4xf32>, tensor<f32>
     // LAST-DAG: mpc.constant dense<-6.550400e+04> : tensor<f16>
-    %last = mpc.constant dense<-3.40282347E+38> : tensor<f32>
+    %last = mpc.constant {finite} dense<-3.40282347E+38> : tensor<f32>
     %z = mpc.maximum %u, %last : tensor<?x4xf32>, tensor<f32>
     mpc.yield %z : tensor<?x4xf32>
   }
@@ -34,7 +34,7 @@ func.func @forward(%x: tensor<?x4xf32> {mpc.input = "x"}) -> (tensor<?x4xf32> {m
     %epsilon = mpc.constant dense<1.000000e-08> : tensor<f32>
     %p = mpc.add %v, %epsilon : tensor<?x4xf32>, tensor<f32>
     // LAST-DAG: mpc.constant dense<3.389530e+38> : tensor<bf16>
-    %last = mpc.constant dense<3.40282347E+38> : tensor<f32>
+    %last = mpc.constant {finite} dense<3.40282347E+38> : tensor<f32>
     %q = mpc.minimum %p, %last : tensor<?x4xf32>, tensor<f32>
     mpc.yield %q : tensor<?x4xf32>
   }
