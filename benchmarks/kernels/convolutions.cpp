@@ -98,8 +98,9 @@ public:
   }
   // Rules decide where the kernel that is asked for does not have the shape.
   bool isPossible() {
-    const uint8_t some = 0;
-    convolver.reserveFor(descriptor, &some, &some, /*bias=*/nullptr, &some, /*batch=*/1);
+    uint8_t some = 0; // nothing is computed
+    convolver.reserveFor(descriptor,
+                         convolveCall(&some, &some, /*bias=*/nullptr, &some, /*batch=*/1));
     const bool isLibrary = kernel().find(':') != std::string::npos;
     return !wanted || kernel() == wanted || (wanted == std::string(libraryKernel) && isLibrary);
   }

@@ -178,9 +178,9 @@ LogicalResult MemoryPlan::Planner::addBuffer(memref::AllocOp alloc) {
   return success();
 }
 
-/// What reads the sums of an integer product first may come to run on parts of them
-/// (mpc-interleave-launches): it must not write over what the product still reads. Of floating
-/// numbers it mostly writes in place.
+/// The first reader of an integer product's sums may come to run on parts of them
+/// (mpc-interleave-launches): it must not write over what the product still reads. Readers of
+/// floating numbers mostly write in place.
 void MemoryPlan::Planner::keepFactors() {
   for (auto [step, op] : llvm::enumerate(ops)) {
     auto product = dyn_cast<mpcrt::LibraryCallOpInterface>(op);

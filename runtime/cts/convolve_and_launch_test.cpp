@@ -108,8 +108,7 @@ struct Seen {
   }
 };
 
-// What an activation and the sum of a residual do: the result is replaced by what comes of it and
-// of another array.
+// The result is replaced by what comes of it and of another array, as where a residual is added.
 void change(void *const *arguments, int64_t begin, int64_t end) {
   auto &seen = *static_cast<Seen *>(arguments[1]);
   seen.cutRows += begin % seen.columns != 0 || end % seen.columns != 0;

@@ -154,7 +154,7 @@ TEST_P(Reserve, TakesBeforehandWhatRoundingNeeds) {
         }
 }
 
-// Of a kernel that replaces the result, and of one that consumes a result without memory.
+// Kernels replace the result, or consume one without memory.
 TEST_P(Reserve, TakesBeforehandWhatConvolutionsWithKernelsNeed) {
   uint32_t id = 0;
   for (mpc_rt_dtype_t dtype : {MPC_RT_FLOAT32, MPC_RT_BFLOAT16, MPC_RT_FLOAT16, MPC_RT_INT8})

@@ -26,6 +26,7 @@ Value ConvolveOp::getOutputs() {
   llvm_unreachable("enumerated");
 }
 
+// Sums of a filter's gradient are complete at its end only.
 bool ConvolveOp::takesKernel() {
   return isa<MemRefType>(getOut().getType()) &&
          getDirection() != ConvolutionDirection::FilterGradient;

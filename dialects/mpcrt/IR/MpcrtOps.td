@@ -115,9 +115,7 @@ def Mpcrt_ContractOp : Mpcrt_Op<"contract", [AttrSizedOperandSegments, Destinati
     bool isPlain() { return isPlainBesideSums() && !getSums(); }
     /// The same but for sums.
     bool isPlainBesideSums() { return !getScale() && !getLargest() && !getMask() && !getWhere() && !hasGelu(); }
-    /// Whether it is such a product on buffers.
-    bool takesKernel();
-    bool hasPartsOfWholeRows();
+    bool takesKernel(); bool hasPartsOfWholeRows();
     /// Whether it applies gelu or its derivative.
     bool hasGelu() { return getGelu() || getGeluAt(); }
     /// Whether the sums are rounded to the element type of the result.
@@ -192,9 +190,7 @@ def Mpcrt_ConvolveOp : Mpcrt_Op<"convolve", [DestinationStyleOpInterface,
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::MutableOperandRange getDpsInitsMutable() { return getOutMutable(); }
-    /// Whether it is on buffers, and no gradient of a filter, whose sums are complete at its end only.
-    bool takesKernel();
-    bool hasPartsOfWholeRows() { return true; }
+    bool takesKernel(); bool hasPartsOfWholeRows() { return true; }
     /// The operand that plays the part: images before and after the forward convolution, filter.
     ::mlir::Value getImages();
     ::mlir::Value getFilter();
@@ -387,12 +383,10 @@ def Mpcrt_InterleaveOp : Mpcrt_Op<"interleave", [Mpcrt_HostCallInterface, Recurs
   let summary = "a product, and a launch on each part of its result as soon as it is there";
   let description = [{
     The body holds one library call on buffers, mpcrt.contract or mpcrt.convolve, and one mpcrt.launch, whose argument
-    `result` is the call's `out` and whose count is the number of its elements. Iteration i of the kernel
-    reads element i of the result alone, so the kernel may run on parts of the result while it is in
-    the cache and other parts are still computed (the `kernel` of the call). Neither writes
-    what the other one reads but for the result. With `consumed` nothing else reads the result:
-    what `out` holds afterwards is undefined. With `replaced` iteration i writes element i of the
-    result, too, and that is what `out` holds.
+    `result` is the call's `out` and whose count is the number of its elements. Iteration i of the kernel reads element i
+    of the result alone, so it may run on parts of the result while these are in the cache and others are still computed.
+    Neither writes what the other one reads but for the result. With `consumed` nothing else reads the result: what `out`
+    holds afterwards is undefined. With `replaced` iteration i writes element i of the result, too, and `out` holds that.
 
     Example:
     ```mlir

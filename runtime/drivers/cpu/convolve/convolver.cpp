@@ -39,6 +39,20 @@ uint16_t *reserveElements(Buffer &buffer, int64_t count) {
   return reinterpret_cast<uint16_t *>(buffer.data());
 }
 
+// `out`, or memory for a result that its kernel consumes, unless parts of it are enough.
+template <typename Plan> void *resultMemory(Plan &plan, void *out, Buffer &consumed) {
+  if (out)
+    return out;
+  if (plan.depthwise) {
+    plan.depthwise->reserveParts();
+    return nullptr;
+  }
+  if (plan.product && plan.product->reserveParts())
+    return nullptr;
+  reserve(consumed, static_cast<uint64_t>(plan.shape.outElements()) * dtypeSize(plan.shape.out));
+  return consumed.data();
+}
+
 } // namespace
 
 uint64_t Convolver::bytes() const noexcept {
@@ -77,23 +91,10 @@ mpc_rt_status_t Convolver::convolve(const mpc_rt_convolution_t &descriptor,
   Plan &plan = findPlan(descriptor, shape, call.batch);
   const ResultKernel kernel = call.kernel ? resultKernelOf(*call.kernel) : ResultKernel{};
   run(plan, descriptor, call,
-      {shape.out, resultMemory(plan, call.out), /*first=*/0, call.kernel ? &kernel : nullptr});
+      {shape.out, resultMemory(plan, call.out, consumedResult), /*first=*/0,
+       call.kernel ? &kernel : nullptr});
   log.note(descriptor.id, call.batch, descriptor.layer, shape, plan.kernel(), plan.reason);
   return MPC_RT_OK;
-}
-
-void *Convolver::resultMemory(Plan &plan, void *out) {
-  if (out)
-    return out;
-  if (plan.depthwise) {
-    plan.depthwise->reserveParts();
-    return nullptr;
-  }
-  if (plan.product && plan.product->reserveParts())
-    return nullptr;
-  reserve(consumedResult,
-          static_cast<uint64_t>(plan.shape.outElements()) * dtypeSize(plan.shape.out));
-  return consumedResult.data();
 }
 
 void Convolver::run(Plan &plan, const mpc_rt_convolution_t &descriptor,
@@ -122,7 +123,7 @@ mpc_rt_status_t Convolver::reserveFor(const mpc_rt_convolution_t &descriptor,
     return MPC_RT_OK;
   Plan &plan = findPlan(descriptor, c, call.batch);
   log.note(descriptor.id, call.batch, descriptor.layer, c, plan.kernel(), plan.reason);
-  resultMemory(plan, call.out);
+  resultMemory(plan, call.out, consumedResult);
   if (plan.depthwise || plan.filterGradient || (!plan.product && !plan.body))
     return MPC_RT_OK; // has its memory, needs none
   const bool isWhole = c.direction == MPC_RT_CONVOLUTION_FILTER_GRADIENT;

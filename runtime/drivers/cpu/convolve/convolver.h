@@ -106,8 +106,6 @@ private:
            const ConvolutionResult &result);
   void execute(Plan &plan, const mpc_rt_convolution_t &descriptor,
                const mpc_rt_convolve_call_t &call, const ConvolutionResult &result);
-  // `out`, or memory for a result that its kernel consumes, unless parts of it are enough.
-  void *resultMemory(Plan &plan, void *out);
   const void *prepareFilter(Plan &plan, int32_t variable, const void *filter);
   const void *prepareImages(const Plan &plan, const void *images, int64_t first, int64_t samples);
   const void *prepareOperand(bool wide, mpc_rt_dtype_t dtype, const void *from, int64_t elements,

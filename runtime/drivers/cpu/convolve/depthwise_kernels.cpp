@@ -63,6 +63,10 @@ void finish(const float *sums, int64_t stride, int64_t pixels, int64_t channels,
 
 void widenIntegers(const int8_t *from, int64_t fromStride, int64_t pixels, int64_t channels,
                    int8_t border, float *to, int64_t stride) {
+  if (fromStride == channels && stride == channels) { // as above
+    channels *= pixels;
+    pixels = 1;
+  }
   const int64_t padded = (channels + lanes - 1) / lanes * lanes;
   for (int64_t pixel = 0; pixel < pixels; ++pixel, from += fromStride, to += stride) {
     for (int64_t i = 0; i < channels; ++i)

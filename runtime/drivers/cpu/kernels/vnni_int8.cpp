@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// VPDPBUSD multiplies unsigned bytes by signed ones: weights are kept 128 larger, and 128 times the
-// sum of each row of lhs is taken off where its sums begin. A strip of 64 columns stays in the
-// second-level cache while all rows meet it, six at a time in registers.
+// VPDPBUSD multiplies unsigned bytes by signed ones: numbers of lhs are made 128 larger where they
+// are read, and 128 times the sum of each column of the weights, which stands behind its strip, is
+// taken off where sums begin. A strip of 64 columns stays in the second-level cache while all rows
+// meet it, six at a time in registers.
 #include "runtime/drivers/cpu/kernels/int8_kernel.h"
 #include "runtime/drivers/cpu/kernels/vnni_tiles.h"
 
@@ -16,16 +17,19 @@ using vnni::panelRows, vnni::stepBytes, vnni::stepRows, vnni::stripColumns;
 // Rows that a thread takes of a strip before another thread may take the next ones.
 constexpr int64_t blockRows = 8 * panelRows;
 constexpr int32_t shift = 128;
+// Behind the steps of a strip: where the sums of its columns begin.
+constexpr int64_t startBytes = stripColumns * static_cast<int64_t>(sizeof(int32_t));
 
 int64_t stepsOf(const Contraction &c) { return ceilDivide(c.k, stepRows); }
 int64_t stripsOf(const Contraction &c) { return ceilDivide(c.n, stripColumns); }
+int64_t stripBytesOf(const Contraction &c) { return stepsOf(c) * stepBytes + startBytes; }
 
 // Up to panelRows rows of lhs by one strip.
 struct Tile {
   const int8_t *lhs;
   int64_t k;
   const int8_t *weights;
-  const int32_t *rowSums;
+  const int32_t *starts;
   int32_t *out;
   int64_t outStride, columns;
 };
@@ -37,24 +41,21 @@ int32_t readStep(const int8_t *from, int64_t count) {
   return four;
 }
 
-// A row's sums start at this number, which takes off what the shift of the weights adds; it wraps
-// around as they do.
-int32_t lessShift(int32_t rowSum) {
-  return static_cast<int32_t>(0u - uint32_t{shift} * static_cast<uint32_t>(rowSum));
-}
-
 // Weights come from the third-level cache or from memory, in one line after the other.
 constexpr int64_t bytesAhead = 16 * stepBytes;
 
 // The loops are unrolled for the sums to stay in registers.
 template <int rows, int vectors> MPC_VNNI void multiplyTile(const Tile &tile) {
   const int64_t whole = tile.k / stepRows, rest = tile.k % stepRows;
+  const __m512i toUnsigned = _mm512_set1_epi8(static_cast<char>(shift));
   __m512i sums[rows][vectors];
 #pragma clang loop unroll(full)
-  for (int r = 0; r < rows; ++r)
+  for (int v = 0; v < vectors; ++v) {
+    const __m512i start = _mm512_loadu_si512(tile.starts + 16 * v);
 #pragma clang loop unroll(full)
-    for (int v = 0; v < vectors; ++v)
-      sums[r][v] = _mm512_set1_epi32(lessShift(tile.rowSums[r]));
+    for (int r = 0; r < rows; ++r)
+      sums[r][v] = start;
+  }
   const int8_t *weights = tile.weights;
   for (int64_t step = 0; step < whole; ++step, weights += stepBytes) {
     __m512i row[vectors];
@@ -67,21 +68,23 @@ template <int rows, int vectors> MPC_VNNI void multiplyTile(const Tile &tile) {
     for (int r = 0; r < rows; ++r) {
       int32_t four;
       std::memcpy(&four, tile.lhs + r * tile.k + step * stepRows, sizeof(four));
-      const __m512i factors = _mm512_set1_epi32(four);
+      const __m512i factors = _mm512_xor_si512(_mm512_set1_epi32(four), toUnsigned);
 #pragma clang loop unroll(full)
       for (int v = 0; v < vectors; ++v)
-        sums[r][v] = _mm512_dpbusd_epi32(sums[r][v], row[v], factors);
+        sums[r][v] = _mm512_dpbusd_epi32(sums[r][v], factors, row[v]);
     }
   }
 #pragma clang loop unroll(full)
   for (int r = 0; r < rows; ++r) {
-    // If nothing is left, zeros are multiplied by the step at the start of the weights.
+    // If nothing is left, zeros are multiplied by the step at the start of the weights. Weights are
+    // zeros where lhs has no more numbers.
     const int8_t *last = rest ? weights : tile.weights;
     const int32_t four = rest ? readStep(tile.lhs + r * tile.k + whole * stepRows, rest) : 0;
-    const __m512i factors = _mm512_set1_epi32(four);
+    const __m512i factors =
+        rest ? _mm512_xor_si512(_mm512_set1_epi32(four), toUnsigned) : _mm512_setzero_si512();
 #pragma clang loop unroll(full)
     for (int v = 0; v < vectors; ++v) {
-      sums[r][v] = _mm512_dpbusd_epi32(sums[r][v], _mm512_loadu_si512(last + 64 * v), factors);
+      sums[r][v] = _mm512_dpbusd_epi32(sums[r][v], factors, _mm512_loadu_si512(last + 64 * v));
       vnni::store(tile.out + r * tile.outStride, tile.columns, v, sums[r][v]);
     }
   }
@@ -91,32 +94,31 @@ template <int rows, int vectors> struct MultiplyTile {
   static void run(const Tile &tile) { multiplyTile<rows, vectors>(tile); }
 };
 
-// Products with ones.
-MPC_VNNI int32_t sumOf(const int8_t *values, int64_t count) {
-  constexpr int64_t width = 64;
+// Less 128 times the sum of each column of the strip; it wraps around as sums do.
+MPC_VNNI void findStarts(const int8_t *strip, int64_t steps, int32_t *starts) {
+  constexpr int vectors = stripColumns / 16;
   const __m512i ones = _mm512_set1_epi8(1);
-  __m512i sums = _mm512_setzero_si512();
-  for (; count >= width; count -= width, values += width)
-    sums = _mm512_dpbusd_epi32(sums, ones, _mm512_loadu_si512(values));
-  const __mmask64 rest = (uint64_t{1} << count) - 1;
-  sums = _mm512_dpbusd_epi32(sums, ones, _mm512_maskz_loadu_epi8(rest, values));
-  return _mm512_reduce_add_epi32(sums);
+  __m512i sums[vectors] = {};
+  for (int64_t step = 0; step < steps; ++step)
+    for (int v = 0; v < vectors; ++v)
+      sums[v] =
+          _mm512_dpbusd_epi32(sums[v], ones, _mm512_loadu_si512(strip + step * stepBytes + 64 * v));
+  for (int v = 0; v < vectors; ++v)
+    _mm512_storeu_si512(starts + 16 * v, _mm512_mullo_epi32(sums[v], _mm512_set1_epi32(-shift)));
 }
 
 uint64_t weightBytes(const Contraction &c) {
-  return static_cast<uint64_t>(stripsOf(c) * stepsOf(c) * stepBytes);
+  return static_cast<uint64_t>(stripsOf(c) * stripBytesOf(c));
 }
 
-int32_t shifted(uint32_t four) { return static_cast<int32_t>(four ^ 0x80808080u); }
-
 // Four numbers of each column of a strip, which lie beside each other; columns and k that do not
-// exist are zeros before they are shifted.
+// exist are zeros.
 void packStep(const Contraction &c, const int8_t *rhs, int64_t k, int64_t column, int8_t *to) {
   const int64_t columns = std::min(stripColumns, c.n - column), count = std::min(stepRows, c.k - k);
   int32_t step[stripColumns];
   if (c.transposeRhs) {
     for (int64_t i = 0; i < columns; ++i)
-      step[i] = shifted(static_cast<uint32_t>(readStep(rhs + (column + i) * c.k + k, count)));
+      step[i] = readStep(rhs + (column + i) * c.k + k, count);
   } else {
     static const int8_t zeros[stripColumns] = {};
     const int8_t *rows[stepRows];
@@ -126,33 +128,29 @@ void packStep(const Contraction &c, const int8_t *rhs, int64_t k, int64_t column
       return uint32_t{static_cast<uint8_t>(rows[row][i])} << 8 * row;
     };
     for (int64_t i = 0; i < columns; ++i)
-      step[i] = shifted(byte(0, i) | byte(1, i) | byte(2, i) | byte(3, i));
+      step[i] = static_cast<int32_t>(byte(0, i) | byte(1, i) | byte(2, i) | byte(3, i));
   }
-  std::fill(step + columns, step + stripColumns, shifted(0));
+  std::fill(step + columns, step + stripColumns, 0);
   std::memcpy(to, step, sizeof step);
 }
 
 void packWeights(ThreadTeam &team, const Contraction &c, const int8_t *rhs, int8_t *to) {
   const int64_t steps = stepsOf(c);
   team.forRange(stripsOf(c), 1, [&](int64_t begin, int64_t end) {
-    for (int64_t strip = begin; strip < end; ++strip)
+    for (int64_t strip = begin; strip < end; ++strip) {
+      int8_t *own = to + strip * stripBytesOf(c);
       for (int64_t step = 0; step < steps; ++step)
-        packStep(c, rhs, step * stepRows, strip * stripColumns,
-                 to + (strip * steps + step) * stepBytes);
+        packStep(c, rhs, step * stepRows, strip * stripColumns, own + step * stepBytes);
+      findStarts(own, steps, reinterpret_cast<int32_t *>(own + steps * stepBytes));
+    }
   });
 }
 
-// The sum of each row.
-uint64_t scratchBytes(const Contraction &c) { return static_cast<uint64_t>(c.m) * sizeof(int32_t); }
+uint64_t scratchBytes(const Contraction & /*c*/) { return 0; }
 
 void multiply(ThreadTeam &team, const Contraction &c, const int8_t *lhs, const int8_t *weights,
-              void *scratch, int32_t *out) {
-  auto *rowSums = static_cast<int32_t *>(scratch);
-  team.forRange(c.m, std::max<int64_t>((1 << 18) / c.k, 1), [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row)
-      rowSums[row] = sumOf(lhs + row * c.k, c.k);
-  });
-  const int64_t blocks = ceilDivide(c.m, blockRows), stripBytes = stepsOf(c) * stepBytes;
+              void * /*scratch*/, int32_t *out) {
+  const int64_t blocks = ceilDivide(c.m, blockRows), stripBytes = stripBytesOf(c);
   const int64_t products = std::min(c.m, blockRows) * c.k * stripColumns;
   const int64_t grain = std::max<int64_t>((1 << 18) / products, 1);
   team.forRange(stripsOf(c) * blocks, grain, [&](int64_t begin, int64_t end) {
@@ -160,10 +158,11 @@ void multiply(ThreadTeam &team, const Contraction &c, const int8_t *lhs, const i
       const int64_t strip = index / blocks, first = index % blocks * blockRows;
       const int64_t last = std::min(first + blockRows, c.m), column = strip * stripColumns;
       const int64_t columns = std::min(stripColumns, c.n - column);
+      const int8_t *own = weights + strip * stripBytes;
+      const auto *starts = reinterpret_cast<const int32_t *>(own + stepsOf(c) * stepBytes);
       for (int64_t row = first; row < last; row += panelRows)
         vnni::TileTable<MultiplyTile>::of(std::min(panelRows, last - row), columns)(
-            {lhs + row * c.k, c.k, weights + strip * stripBytes, rowSums + row,
-             out + row * c.n + column, c.n, columns});
+            {lhs + row * c.k, c.k, own, starts, out + row * c.n + column, c.n, columns});
     }
   });
 }

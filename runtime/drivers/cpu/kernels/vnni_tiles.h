@@ -16,10 +16,15 @@ namespace mpc::rt::vnni {
 constexpr int64_t stripColumns = 64, stepRows = 4, stepBytes = stripColumns * stepRows;
 constexpr int64_t panelRows = 6;
 
-// Stores vector `v` of a row of `columns` sums.
+// Stores vector `v` of a row of `columns` sums. Masked stores take many cycles on AMD's CPUs.
 MPC_VNNI inline void store(int32_t *row, int64_t columns, int v, __m512i sums) {
   const int64_t count = std::clamp<int64_t>(columns - 16 * v, 0, 16);
-  _mm512_mask_storeu_epi32(row + 16 * v, static_cast<__mmask16>((1u << count) - 1), sums);
+  if (count == 16)
+    _mm512_storeu_si512(row + 16 * v, sums);
+  else if (count == 8)
+    _mm256_storeu_si256(reinterpret_cast<__m256i *>(row + 16 * v), _mm512_castsi512_si256(sums));
+  else
+    _mm512_mask_storeu_epi32(row + 16 * v, static_cast<__mmask16>((1u << count) - 1), sums);
 }
 
 // Multiply<rows, vectors>::run for the rows and the columns that a tile has.
