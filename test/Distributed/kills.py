@@ -160,11 +160,15 @@ def killed(launcher, kill):
             job.kill(kill.rank)
             job.go_on()
             return job
-        if job.has_begun():
+        has_begun = job.has_begun()
+        if has_begun:
             job.go_on()
         shown, left = job.end()
-        if not check(f"{launcher.name}: a job that nobody killed ends well",
-                     job.process.returncode == 0 and not left and saved.read_bytes() == expected, shown):
+        if not has_begun:
+            print(f"{launcher.name} started no ranks:\n{shown}", file=sys.stderr)
+        elif not check(f"{launcher.name}: a job that nobody killed ends well",
+                       job.process.returncode == 0 and not left and saved.exists() and saved.read_bytes() == expected,
+                       shown):
             return None
     return None
 
