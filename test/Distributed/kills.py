@@ -113,9 +113,11 @@ class AtTheStart(Kill):
 
     def is_told(self, shown, job):
         """Before ranks have met there is the launcher alone. Open MPI 4 leaves the name out where it hears of the end
-        of a process before its daemons have said that all are started."""
-        return (super().is_told(shown, job)
-                or self.is_early and "1 process returned a non-zero exit code" in " ".join(shown.split()))  # fmt: skip
+        of a process before its daemons have said that all are started. Open MPI 5 may say no more than that a
+        connection to one is lost."""
+        line = " ".join(shown.split())
+        unnamed = re.search("1 process returned a non-zero exit code|PMIX_ERR_UNREACH", line)
+        return super().is_told(shown, job) or self.is_early and unnamed
 
 
 class InCheckpoint(Kill):
