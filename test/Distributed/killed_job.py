@@ -43,6 +43,7 @@ class Job:
                           f'mv {pids}/new-$$ {pids}/${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}}\n'
                           'exec "$@"\n')  # fmt: skip
         script.chmod(0o755)
+        self.goes_on = False
         self.process = launcher.start(ranks, [script, *command])
 
     def has_begun(self):
@@ -85,15 +86,21 @@ class Job:
     def kill(self, rank):
         os.kill(self.pid(rank), signal.SIGKILL)
 
+    def have_ranks_ended(self):
+        return all(map(self.has_ended, self.begun()))
+
+    def begun(self):
+        return [rank for rank in range(self.ranks) if (self.folder / str(rank)).exists()]
+
     def end(self):
-        """What the job says until it ends; and what is left of it a little later."""
+        """What the job says until it ends, or goes on for too long; and which ranks are left a little later."""
         try:
             shown = "".join(self.process.communicate(timeout=60))
         except subprocess.TimeoutExpired:
+            self.goes_on = True
             shown = "it goes on"
-        begun = [rank for rank in range(self.ranks) if (self.folder / str(rank)).exists()]
-        wait_for(lambda: all(map(self.has_ended, begun)), seconds=10)
-        left = [rank for rank in begun if not self.has_ended(rank)]
+        wait_for(self.have_ranks_ended, seconds=10)
+        left = [rank for rank in self.begun() if not self.has_ended(rank)]
         for rank in left:
             self.kill(rank)
         self.process.kill()
