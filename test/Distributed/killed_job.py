@@ -33,15 +33,15 @@ def steps_of(path):
 
 
 class Job:
-    """`command` on so many ranks, whose shells leave their numbers in the folder `pids`."""
+    """`command` on so many ranks, whose shells leave their numbers in the folder `pids`; with a library to preload."""
 
-    def __init__(self, launcher, ranks, command, pids):
+    def __init__(self, launcher, ranks, command, pids, preloaded=None):
         self.launcher, self.ranks, self.folder = launcher, ranks, pids
         pids.mkdir()
         script = pids / "rank.sh"
         script.write_text(f'#!/bin/sh\necho $$ > {pids}/new-$$\n'
                           f'mv {pids}/new-$$ {pids}/${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}}\n'
-                          'exec "$@"\n')  # fmt: skip
+                          f'exec env {f"LD_PRELOAD={preloaded}" if preloaded else ""} "$@"\n')  # fmt: skip
         script.chmod(0o755)
         self.goes_on = False
         self.process = launcher.start(ranks, [script, *command])

@@ -70,6 +70,7 @@ class Kill:
 
     name = "at a step"
     is_early = False  # before ranks have met
+    preloaded = None
 
     def __init__(self, step=None, pause=0.02):
         self.rank, self.pause = chance.randrange(RANKS), chance.random() * pause
@@ -120,7 +121,13 @@ class AtTheStart(Kill):
         return super().is_told(shown, job) or self.is_early and unnamed
 
 
-class InCheckpoint(Kill):
+class InFile(Kill):
+    """While a file is saved, which takes long enough to be seen."""
+
+    preloaded = launch.program(arguments, "libmpc_slow_disk.so").resolve()
+
+
+class InCheckpoint(InFile):
     name = "in a checkpoint"
 
     def __init__(self):
@@ -133,7 +140,7 @@ class InCheckpoint(Kill):
         return job.saves(kept)
 
 
-class InWeights(Kill):
+class InWeights(InFile):
     name = "in the weights"
 
     def __init__(self):
@@ -155,7 +162,7 @@ def killed(launcher, kill):
         for folder in (kept, pids):
             shutil.rmtree(folder, ignore_errors=True)
         saved.unlink(missing_ok=True)
-        job = killed_job.Job(launcher, RANKS, training(), pids)
+        job = killed_job.Job(launcher, RANKS, training(), pids, kill.preloaded)
         killed_job.wait_for(lambda: job.is_over() or (job.has_begun() and kill.is_due(job)))
         time.sleep(kill.pause)
         if job.has_begun() and job.stop_first() and kill.lands(job):
