@@ -15,6 +15,7 @@ import sys
 import numpy
 
 LOW, HIGH = -2.0, 2.0
+ROWS_AT_ONCE = 20000
 
 
 def run(*command):
@@ -68,12 +69,17 @@ def try_model(model, folder, rows):
         run("mpcc", str(model), "--name=net", "-q", "--mode=infer", "--march=native", "-o", str(folder))
         if len(floats) != len(arguments):  # ids have limits of their own
             return bounded, len(places)
-        arrays = random_rows(arguments, rows, numpy.random.default_rng(3))
-        numpy.savez(folder / "in.npz", **arrays)
+        search(folder, certificate, arguments, rows)
+    return bounded, len(places)
+
+
+def search(folder, certificate, arguments, rows):
+    random = numpy.random.default_rng(3)
+    for begin in range(0, rows, ROWS_AT_ONCE):
+        numpy.savez(folder / "in.npz", **random_rows(arguments, min(ROWS_AT_ONCE, rows - begin), random))
         run("mpc-run", "predict", str(folder), "--inputs", f"{folder}/in.npz", "--outputs", f"{folder}/out.npz")
         for violation in violations(certificate, dict(numpy.load(folder / "out.npz"))):
             raise RuntimeError(f"outside of what was proved: {violation}")
-    return bounded, len(places)
 
 
 def main():
