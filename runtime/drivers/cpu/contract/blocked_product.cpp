@@ -175,12 +175,15 @@ uint32_t BlockedProduct::multiplyRows(const Contraction &shape, const Block &blo
 BlockedProduct::RowFinisher::RowFinisher(const BlockedProduct &product, const Contraction &shape,
                                          const Block &block, float *sums, const float *bias,
                                          const Result &result)
-    : product(product), shape(shape), result(result), batch(block.batch), firstRow(block.row),
+    : product(product), shape(shape), result(result),
+      finish(product.vectors.epilogue[shape.out][epilogueFlags(shape)]), firstRow(block.row),
       rows(block.rows), column(block.column), columns(block.columns), sums(sums),
       bias(bias ? bias + block.column : nullptr),
       stride(ceilDivide(block.columns, product.kernel.columns) * product.kernel.columns +
              sumPadding),
-      rowBytes(block.columns * elementBytes(shape.out)) {
+      rowBytes(block.columns * elementBytes(shape.out)),
+      first((block.batch * shape.m + block.row) * shape.n + block.column),
+      asksMore(result.bits.where || result.bits.mask || result.largest) {
   const bool fits = rowBytes <= static_cast<int64_t>(maximalRowBytes);
   isConsumed = result.kernel && result.isConsumed && fits && !shape.accumulate;
   isStreamed = !isConsumed && fits && streamsResult(shape, result.out) && rowBytes % cacheLine == 0;
@@ -199,20 +202,20 @@ uint32_t BlockedProduct::RowFinisher::finishAll() {
 }
 
 void BlockedProduct::RowFinisher::finishRow() {
-  const EpilogueRow finish = product.vectors.epilogue[shape.out][epilogueFlags(shape)];
-  const int64_t first = (batch * shape.m + firstRow + row) * shape.n + column;
+  const int64_t begin = first + row * shape.n;
   const auto count = static_cast<size_t>(columns);
-  auto *target = isConsumed ? nullptr : const_cast<uint8_t *>(at(result.out, first, shape.out));
+  auto *target = isConsumed ? nullptr : const_cast<uint8_t *>(at(result.out, begin, shape.out));
   float *const own = sums + row * stride;
   uint8_t *finished = isFinished                 ? reinterpret_cast<uint8_t *>(own)
                       : isStreamed || isConsumed ? staged
                                                  : target;
   if (!isFinished)
     finish(own, bias, finished, count);
-  most =
-      std::max(most, product.completeRow(shape, result, firstRow + row, column, finished, count));
+  if (asksMore)
+    most =
+        std::max(most, product.completeRow(shape, result, firstRow + row, column, finished, count));
   if (result.kernel)
-    result.kernel->run(finished, shape.out, first, first + columns);
+    result.kernel->run(finished, shape.out, begin, begin + columns);
   if (isStreamed)
     product.vectors.storeAroundCaches(finished, target, static_cast<size_t>(rowBytes));
   ++row;

@@ -98,10 +98,14 @@ private:
   const BlockedProduct &product;
   const Contraction &shape;
   const Result &result;
-  const int64_t batch, firstRow, rows, column, columns;
+  const EpilogueRow finish;
+  const int64_t firstRow, rows, column, columns;
   float *const sums;
   const float *const bias;
   const int64_t stride, rowBytes;
+  const int64_t first; // element of the result
+  // The result is asked for bits or for its largest magnitude.
+  const bool asksMore;
   // Sums that are the result already are not copied before somebody takes them.
   bool isConsumed, isStreamed, isFinished;
   int64_t row = 0, due = 0;
