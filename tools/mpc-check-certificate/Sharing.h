@@ -40,7 +40,7 @@ public:
   /// Narrows what an op alone gives of a number that it reads in two places, of which `factOf` says
   /// more.
   void narrowByParts(mlir::Operation &op, FactOf factOf, llvm::MutableArrayRef<Fact> results);
-  /// The same by what its operands have in common.
+  /// Narrows it by what its operands have in common.
   void narrowByForm(mlir::Operation &op, llvm::MutableArrayRef<Fact> results);
   /// From here on the value is known to be in `fact`.
   void settle(mlir::Value value, const Fact &fact);

@@ -21,7 +21,7 @@ struct ConvolutionResult {
   uint8_t *at(int64_t element) const {
     return const_cast<uint8_t *>(rt::at(values, element, dtype));
   }
-  // The same from `element` on.
+  // A part of the work sees the result from `element` on.
   ConvolutionResult from(int64_t element) const {
     return {dtype, values ? at(element) : nullptr, first + element, kernel};
   }
