@@ -82,6 +82,8 @@ static void addFusion(OpPassManager &manager, const PipelineOptions &options) {
   // Behind all that decides about numbers; before anything joins ops, whose results it reports.
   if (options.numerics)
     manager.addPass(createTraceNumerics());
+  // Behind them, too: what is reported keeps its shape. Before mpc-fuse, which joins neighbours.
+  manager.addPass(createSinkResamples());
   // After scaling, because it extends the optimizer steps that scaling predicates; before anything
   // that could move a weight's cast into the op that reads it.
   manager.addPass(createShadowWeights());

@@ -279,6 +279,26 @@ def ShadowWeights : PhasePass<"mpc-shadow-weights", "Scaling"> {
   }];
 }
 
+def SinkResamples : EntryPass<"mpc-sink-resamples", "Scaling"> {
+  let summary = "repeated elements behind what computes each of them for itself";
+  let description = [{
+    An mpc.resample that repeats elements (nearest upsampling) comes behind an elementwise op, a cast, and a contraction
+    whose rows it repeats, so that each is computed once. The other operands of an elementwise op must be repeated alike, or be
+    the same along the repeated axes. Two selections in a row become one. After differentiation, because gradients are summed
+    where the framework sums them; before mpc-fuse, for which the op is a neighbour of what comes before.
+
+    ```mlir
+    %0 = mpc.resample %x axes [1] taps [1] indices [0, 0, 1, 1] : tensor<?x2x8xf32> -> tensor<?x4x8xf32>
+    %1 = mpc.contract %0, %w contracting [2] x [0] : (tensor<?x4x8xf32>, tensor<8x3xf32>) -> tensor<?x4x3xf32>
+    // becomes
+    %0 = mpc.contract %x, %w contracting [2] x [0] : (tensor<?x2x8xf32>, tensor<8x3xf32>) -> tensor<?x2x3xf32>
+    %1 = mpc.resample %0 axes [1] taps [1] indices [0, 0, 1, 1] : tensor<?x2x3xf32> -> tensor<?x4x3xf32>
+    ```
+
+    A second run changes nothing.
+  }];
+}
+
 def FormFloat8 : PhasePass<"mpc-form-float8", "Scaling"> {
   let summary = "contractions of quantized tensors in float8";
   let description = [{
