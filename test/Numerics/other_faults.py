@@ -314,6 +314,17 @@ def losses(random):
         "loss_kl_divergence", dense, (12,), "backward", ("overflow",), blamed="*", data=lambda x, y: (x, numpy.eye(4, dtype="float32")[y]),
         options=("--loss=kl_divergence", *SGD, "--loss-scale=fixed:1e9"),
     )  # fmt: skip
+    # Two labels of three classes in six steps, which pad them with the blank, class 0.
+    labels = sequential("labels", (6, 8), [layer("Dense", "front", units=16), layer("Dense", "head", units=4)])
+    for name, direction, options, change in (
+        ("loss_ctc", "backward", ("--loss-scale=fixed:1e9",), None),
+        ("logits_of_ctc", "forward", (), scaled(head__kernel=1e6)),
+        ("healthy_ctc", None, (), None),
+    ):
+        yield Further(
+            name, labels, (6, 8), direction, ("overflow",), blamed="head", change=change, options=("--loss=ctc", *SGD, *options),
+            data=lambda x, y: (x, numpy.stack([y % 3 + 1, (y + 1) % 3 + 1, *[y * 0] * 4], 1)),
+        )  # fmt: skip
     yield Further(
         "targets_of_zero", line, (12,), "backward", ("overflow",), blamed="*", data=lambda x, y: (x, x[:, :1] * 0),
         options=("--loss=mean_absolute_percentage_error", *SGD, "--loss-scale=fixed:1024"),
