@@ -303,7 +303,9 @@ def concatenation(layer, node, pads):
 
 
 def normalization(layer, node, pads):
-    mean, deviation = (torch.tensor(numpy.array(value, "float32").reshape(-1)) for value in (layer.mean, numpy.sqrt(layer.variance)))
+    # A layer on torch has them in the type that it computes in, which NumPy may lack.
+    mean, variance = (torch.as_tensor(value).detach().reshape(-1) for value in (layer.mean, layer.variance))
+    deviation = variance.sqrt()
     return OfChannelsLast(Function(lambda x: (x - mean) / deviation))
 
 
