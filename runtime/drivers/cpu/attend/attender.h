@@ -24,7 +24,7 @@ public:
   // `nativeBFloat16`: as oneDNN multiplies it, so that DNNL_MAX_CPU_ISA counts here, too.
   Attender(ThreadTeam &team, int isa, bool nativeBFloat16);
 
-  // Null where loops compute it (attendDirectly): float64, and CPUs without AVX2.
+  // Null where loops compute it (attendDirectly): float64, and CPUs without a micro-kernel.
   const char *kernelOf(const Attention &shape) const noexcept;
   // Why: of kernelOf().
   Reason reasonOf(const Attention &shape) const noexcept;

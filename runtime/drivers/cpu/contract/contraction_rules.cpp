@@ -62,7 +62,7 @@ bool isNarrow(const Traits &t) {
 bool isHalfPanelOnly(const Traits &t) { return isHalfPanel(t) && !isNarrow(t); }
 bool isNarrowPart(const Traits &t) { return isPartOfPanel(t) && isNarrow(t); }
 
-// ---- AVX2 -----------------------------------------------------------------------------------
+// ---- AVX2 and SSE 4.1 -----------------------------------------------------------------------
 
 constexpr int64_t fewTerms = 64, manyTerms = 1024;
 
@@ -125,7 +125,8 @@ bool isNarrowStream(const Traits &t) {
 
 // ---- The table ------------------------------------------------------------------------------
 
-constexpr const char *zen4With5 = "Zen 4 and 5", *zens = "Zen 3, and Zen 5 without AVX-512",
+constexpr const char *zen4With5 = "Zen 4 and 5",
+                     *zens = "Zen 3, Zen 5 without AVX-512, Zen 4 without AVX",
                      *rapids = "Granite Rapids", *emerald = "Emerald Rapids without AMX";
 
 constexpr KernelRule<Traits> rules[] = {
@@ -144,18 +145,19 @@ constexpr KernelRule<Traits> rules[] = {
     {amdCpus, anyKernel, anyOperands, isHalfPanelOnly, Taken::library,
      "fewer columns than half a panel", zen4With5},
 
-    // A Zen 3, and a Zen 5 without its AVX-512. oneDNN packs and widens whole operands.
-    {everyCpu, avx2Kernel, float32Operands, isOnePanelOfLongSums, Taken::own,
+    // A Zen 3, a Zen 5 without its AVX-512, and a Zen 4 without any AVX. oneDNN packs and widens
+    // whole operands.
+    {everyCpu, shortKernels, float32Operands, isOnePanelOfLongSums, Taken::own,
      "one panel of columns, long sums", zens},
-    {everyCpu, avx2Kernel, float32Operands, isPartOfPanel, Taken::library,
+    {everyCpu, shortKernels, float32Operands, isPartOfPanel, Taken::library,
      "fewer columns than a panel, short sums", zens},
-    {everyCpu, avx2Kernel, float32Operands, isPackedOnTheWay, Taken::own,
+    {everyCpu, shortKernels, float32Operands, isPackedOnTheWay, Taken::own,
      "oneDNN packs whole operands before", zens},
-    {everyCpu, avx2Kernel, float32Operands, always, Taken::library, "many matrices, or short sums",
-     zens},
-    {everyCpu, avx2Kernel, narrowOperands, isNativeBFloat16, Taken::library,
+    {everyCpu, shortKernels, float32Operands, always, Taken::library,
+     "many matrices, or short sums", zens},
+    {everyCpu, shortKernels, narrowOperands, isNativeBFloat16, Taken::library,
      "oneDNN multiplies bfloat16 as it is", zen4With5},
-    {everyCpu, avx2Kernel, narrowOperands, always, Taken::own,
+    {everyCpu, shortKernels, narrowOperands, always, Taken::own,
      "oneDNN widens whole operands before", zens},
 
     // oneDNN's rate beyond small products is the kernel's within 3 %, which packs while it

@@ -120,8 +120,8 @@ constexpr KernelRule<Traits> rules[] = {
      "panels of columns would be partly empty", zen},
     {everyCpu, anyKernel, anyOperands, leavesCaches, Taken::library, "packed rows leave the caches",
      zen},
-    {everyCpu, avx2Kernel, anyOperands, always, Taken::own, "a filter's gradient, packed in bands",
-     "Zen 3"},
+    {everyCpu, shortKernels, anyOperands, always, Taken::own,
+     "a filter's gradient, packed in bands", "Zen 3"},
     {everyCpu, wideKernels, anyOperands, isPackingWorthIt, Taken::own,
      "what is packed is used often", zen},
     {everyCpu, wideKernels, anyOperands, isSharingWorthIt, Taken::own,
@@ -142,6 +142,8 @@ struct Col2imCost {
   int64_t ofTap, ofTapIfNarrow, packing;
 };
 constexpr Col2imCost col2imCosts[] = {
+    {sse4Kernel, false, false, 12, 12, 4},     {sse4Kernel, false, true, 12, 12, 4},
+    {sse4Kernel, true, false, 9, 9, 4},        {sse4Kernel, true, true, 5, 5, 4},
     {avx2Kernel, false, false, 12, 12, 8},     {avx2Kernel, false, true, 12, 12, 8},
     {avx2Kernel, true, false, 9, 9, 8},        {avx2Kernel, true, true, 5, 5, 8},
     {avx512Kernels, false, false, 14, 14, 16}, {avx512Kernels, false, true, 14, 14, 16},
@@ -162,8 +164,8 @@ struct Im2colFilterCost {
   uint32_t kernels;
   int64_t lanes, fewestChannels, ofVector;
 };
-constexpr Im2colFilterCost im2colFilterCosts[] = {{avx2Kernel, 8, 32, 14},
-                                                  {wideKernels, 16, 0, 19}};
+constexpr Im2colFilterCost im2colFilterCosts[] = {
+    {sse4Kernel, 4, 32, 14}, {avx2Kernel, 8, 32, 14}, {wideKernels, 16, 0, 19}};
 
 bool isCheaper(const Im2colFilterCost &cost, const MicroKernel &kernel, const Convolution &c) {
   const int64_t vectors = roundedUp(c.channels, kernel.pieces[1]->columns) / cost.lanes;

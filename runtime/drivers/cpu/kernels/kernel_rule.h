@@ -12,13 +12,22 @@
 namespace mpc::rt {
 
 // Sets of micro-kernels, and of dtypes of operands: both float32, or one of them with 16 bits.
-enum KernelSet : uint32_t { avx2Kernel = 1, avx512Kernels = 2, amxKernel = 4, anyKernel = 7 };
+enum KernelSet : uint32_t {
+  avx2Kernel = 1,
+  avx512Kernels = 2,
+  amxKernel = 4,
+  sse4Kernel = 8,
+  anyKernel = 15
+};
 enum OperandSet : uint32_t { float32Operands = 1, narrowOperands = 2, anyOperands = 3 };
-constexpr uint32_t wideKernels = avx512Kernels | amxKernel;
+constexpr uint32_t wideKernels = avx512Kernels | amxKernel, shortKernels = sse4Kernel | avx2Kernel;
 enum class Taken { own, library };
 
 inline uint32_t setOf(const MicroKernel &kernel) {
-  return &kernel == &avx2Float32 ? avx2Kernel : &kernel == &amxBFloat16 ? amxKernel : avx512Kernels;
+  return &kernel == &sse4Float32   ? sse4Kernel
+         : &kernel == &avx2Float32 ? avx2Kernel
+         : &kernel == &amxBFloat16 ? amxKernel
+                                   : avx512Kernels;
 }
 
 template <typename Traits> struct KernelRule {

@@ -30,7 +30,7 @@ template <typename Kernel> struct Row {
   const Kernel *kernel;
 };
 
-constexpr int v3 = MPC_RT_ISA_X86_64_V3, v4 = MPC_RT_ISA_X86_64_V4;
+constexpr int v2 = MPC_RT_ISA_X86_64_V2, v3 = MPC_RT_ISA_X86_64_V3, v4 = MPC_RT_ISA_X86_64_V4;
 
 constexpr Row<MicroKernel> microKernels[] = {
     // Granite and Emerald Rapids.
@@ -42,6 +42,8 @@ constexpr Row<MicroKernel> microKernels[] = {
     {everyCpu, v4, MPC_RT_FLOAT32, MPC_RT_FEATURE_AVX512_V4, always, &avx512Float32Ahead},
     // Zen 3, and Zen 5 without its AVX-512.
     {everyCpu, v3, MPC_RT_FLOAT32, 0, always, &avx2Float32},
+    // Zen 4 without its AVX.
+    {everyCpu, v2, MPC_RT_FLOAT32, 0, always, &sse4Float32},
 };
 
 // Weights of a few rows come from memory, half as many bytes as in panels of float32. VDPBF16PS has
@@ -72,7 +74,7 @@ const Kernel *find(const Row<Kernel> (&rows)[N], int isa, int dtype) {
 // Measured on Zen 4 and 5, where AVX2 gains nothing, and on Intel's (Emerald Rapids), where a step
 // in float32 is as fast and takes 0.8 of the memory; with tiles it was not, whose products of 1024
 // rows spent a quarter of their time on packing all of rhs before (docs/decisions/0034).
-bool packsColumnsOnce(const MicroKernel &kernel) noexcept { return &kernel != &avx2Float32; }
+bool packsColumnsOnce(const MicroKernel &kernel) noexcept { return isaOf(kernel) >= v4; }
 
 const MicroKernel *bfloat16MicroKernel(int isa) noexcept {
   return find(microKernels, isa, MPC_RT_BFLOAT16);
@@ -96,6 +98,13 @@ const Int8Kernel *int8Kernel(int isa) noexcept { return find(int8Kernels, isa, M
 const WeightKernel *weightKernel(int isa, int dtype) noexcept {
   const MicroKernel *kernel = find(microKernels, isa, dtype);
   return kernel ? kernel->weights : nullptr;
+}
+
+int isaOf(const MicroKernel &kernel) noexcept {
+  for (const auto &row : microKernels)
+    if (row.kernel == &kernel)
+      return row.isa;
+  return v4; // the streamed one
 }
 
 int packedDtype(const MicroKernel &kernel) noexcept {

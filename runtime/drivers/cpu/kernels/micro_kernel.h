@@ -163,6 +163,9 @@ struct MicroKernel {
   const PieceKernel *piecesOfVector = nullptr;
 };
 
+// The level of x86-64 that it needs (mpc_rt_isa_t).
+int isaOf(const MicroKernel &kernel) noexcept;
+
 // The dtype that its panels hold.
 int packedDtype(const MicroKernel &kernel) noexcept;
 
@@ -174,7 +177,7 @@ constexpr size_t microKernelStateBytes = 64;
 // The second of float32 on AVX-512 asks for lhs and sums ahead of its tiles, in shorter panels: for
 // CPUs whose second-level cache does not foresee them (docs/decisions/0102).
 extern const MicroKernel amxBFloat16, avx512BFloat16, avx512Float32, avx512Float32Ahead,
-    avx512Widened, avx2Float32;
+    avx512Widened, avx2Float32, sse4Float32;
 
 // Threads of a blocked product pack the columns that they multiply, instead of all of them before
 // the first block.

@@ -9,6 +9,7 @@
 #include "runtime/cts/contraction_case.h"
 #include "runtime/drivers/contraction.h"
 #include "runtime/drivers/cpu/contract/blocked_product.h"
+#include "test/Unit/runtime/drivers/cpu/kernels/micro_kernels_here.h"
 
 #include <gtest/gtest.h>
 
@@ -24,46 +25,12 @@ namespace {
 using cts::ContractionCase;
 using cts::ContractionData;
 
-enum class Kernel {
-  amxBFloat16,
-  avx512BFloat16,
-  avx512Float32,
-  avx512Float32Ahead,
-  avx512Widened,
-  avx2Float32
-};
-
-const MicroKernel *find(Kernel kernel) {
-  if (cpu().isa < (kernel == Kernel::avx2Float32 ? MPC_RT_ISA_X86_64_V3 : MPC_RT_ISA_X86_64_V4))
-    return nullptr;
-  switch (kernel) {
-  case Kernel::amxBFloat16: // asks for its tiles
-    return bfloat16MicroKernel(cpu().isa) == &amxBFloat16 ? &amxBFloat16 : nullptr;
-  case Kernel::avx512BFloat16:
-    return cpu().features & MPC_RT_FEATURE_AVX512_BF16 ? &avx512BFloat16 : nullptr;
-  case Kernel::avx512Float32:
-    return &avx512Float32;
-  case Kernel::avx512Float32Ahead:
-    return &avx512Float32Ahead;
-  case Kernel::avx512Widened:
-    return &avx512Widened;
-  case Kernel::avx2Float32:
-    return &avx2Float32;
-  }
-}
-
-std::string nameOf(Kernel kernel) {
-  static const char *const names[] = {"amxBFloat16",        "avx512BFloat16", "avx512Float32",
-                                      "avx512Float32Ahead", "avx512Widened",  "avx2Float32"};
-  return names[static_cast<int>(kernel)];
-}
-
 // Each kernel, with threads that pack the columns that they multiply, and without.
-class BlockedProducts : public ::testing::TestWithParam<std::tuple<Kernel, bool>> {
+class BlockedProducts : public ::testing::TestWithParam<std::tuple<const MicroKernel *, bool>> {
 protected:
   void SetUp() override {
-    const MicroKernel *kernel = find(std::get<0>(GetParam()));
-    if (!kernel)
+    const MicroKernel *kernel = std::get<0>(GetParam());
+    if (!runsHere(*kernel))
       GTEST_SKIP() << "this CPU does not run the kernel";
     small = *kernel;
     small.steps = 64 / kernel->depth;
@@ -76,10 +43,7 @@ protected:
   }
 
   // Everything beside the kernel runs at this level.
-  static int isa() {
-    return std::get<0>(GetParam()) == Kernel::avx2Float32 ? MPC_RT_ISA_X86_64_V3
-                                                          : MPC_RT_ISA_X86_64_V4;
-  }
+  static int isa() { return isaOf(*std::get<0>(GetParam())); }
 
   bool widens() const { return small.packLhs[MPC_RT_FLOAT16][0] != nullptr; }
 
@@ -195,7 +159,7 @@ TEST_P(BlockedProducts, AreExactInBlocksOfTheRealSize) {
   shape.m = 1030, shape.n = 1056, shape.k = 33;
   ContractionData data(shape);
   uint32_t largest = 0;
-  run(data, *find(std::get<0>(GetParam())), false, 2, &largest);
+  run(data, *std::get<0>(GetParam()), false, 2, &largest);
   EXPECT_EQ(data.difference(), "");
   EXPECT_EQ(largest, data.largest());
 }
@@ -335,7 +299,7 @@ TEST_P(BlockedProducts, RunAKernelOnBlocksOfTheRealSize) {
     std::vector<uint8_t> seen(sums.size());
     void *const arguments[] = {&shape.out, data.out.data(), sums.data(), seen.data()};
     const ResultKernel kernel{addOne, arguments, 4, 1, 1};
-    run(data, *find(std::get<0>(GetParam())), false, 2, nullptr, &kernel);
+    run(data, *std::get<0>(GetParam()), false, 2, nullptr, &kernel);
     EXPECT_EQ(data.difference(), "");
     for (int64_t e = 0; e < shape.m * n; ++e) {
       ASSERT_EQ(seen[static_cast<size_t>(e)], 1) << "element " << e;
@@ -408,8 +372,8 @@ TEST_P(BlockedProducts, RoundTheLhs) {
     for (size_t e = 0; e < wide.size(); ++e)
       wide[e] = static_cast<float>(
           loadElement(shape.lhs, data.lhs.data(), static_cast<int64_t>(e)) * (1 + 0x1p-13));
-    run(data, i % 3 ? small : *find(std::get<0>(GetParam())), i % 4 == 1 && shape.batch == 1,
-        1 + i % 3, nullptr, nullptr, false, {}, nullptr, &wide);
+    run(data, i % 3 ? small : *std::get<0>(GetParam()), i % 4 == 1 && shape.batch == 1, 1 + i % 3,
+        nullptr, nullptr, false, {}, nullptr, &wide);
     EXPECT_EQ(data.difference(), "") << "case " << i;
   }
 }
@@ -442,19 +406,29 @@ TEST_P(BlockedProducts, KeepNanAndInfinityInTheirRowsAndColumns) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Every, BlockedProducts,
-    ::testing::Combine(::testing::Values(Kernel::amxBFloat16, Kernel::avx512BFloat16,
-                                         Kernel::avx512Float32, Kernel::avx512Float32Ahead,
-                                         Kernel::avx512Widened, Kernel::avx2Float32),
-                       ::testing::Bool()),
-    [](const auto &kernel) {
-      return nameOf(std::get<0>(kernel.param)) + (std::get<1>(kernel.param) ? "PackingOnce" : "");
-    });
+INSTANTIATE_TEST_SUITE_P(Every, BlockedProducts,
+                         ::testing::Combine(::testing::Values(&amxBFloat16, &avx512BFloat16,
+                                                              &avx512Float32, &avx512Float32Ahead,
+                                                              &avx512Widened, &avx2Float32,
+                                                              &sse4Float32),
+                                            ::testing::Bool()),
+                         [](const auto &kernel) {
+                           return testNameOf(*std::get<0>(kernel.param)) +
+                                  (std::get<1>(kernel.param) ? "PackingOnce" : "");
+                         });
 
 // These kernels differ in how they pack, in their blocks and in what their panels hold; each sum
 // goes along k in all of them.
-class Float32Products : public BlockedProducts {};
+class Float32Products : public BlockedProducts {
+protected:
+  // Before AVX2 there is no instruction that rounds once.
+  static float addProduct(float a, float b, float sum) {
+    if (std::get<0>(GetParam()) != &sse4Float32)
+      return std::fma(a, b, sum);
+    volatile float product = a * b;
+    return sum + product;
+  }
+};
 
 TEST_P(Float32Products, SumAlongK) {
   for (int flags = 0; flags < (widens() ? 8 : 4); ++flags)
@@ -476,7 +450,8 @@ TEST_P(Float32Products, SumAlongK) {
           for (int64_t i = 0; i < k; ++i) {
             const int64_t left = shape.transposeLhs ? i * shape.m + m : m * k + i;
             const int64_t right = shape.transposeRhs ? n * k + i : i * shape.n + n;
-            sum = std::fma(static_cast<float>(loadElement(shape.lhs, data.lhs.data(), left)),
+            sum =
+                addProduct(static_cast<float>(loadElement(shape.lhs, data.lhs.data(), left)),
                            static_cast<float>(loadElement(shape.rhs, data.rhs.data(), right)), sum);
           }
           storeElement(shape.out, wanted.data(), m * shape.n + n, sum);
@@ -486,14 +461,15 @@ TEST_P(Float32Products, SumAlongK) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Every, Float32Products,
-    ::testing::Combine(::testing::Values(Kernel::avx512Float32, Kernel::avx512Float32Ahead,
-                                         Kernel::avx512Widened, Kernel::avx2Float32),
-                       ::testing::Bool()),
-    [](const auto &kernel) {
-      return nameOf(std::get<0>(kernel.param)) + (std::get<1>(kernel.param) ? "PackingOnce" : "");
-    });
+INSTANTIATE_TEST_SUITE_P(Every, Float32Products,
+                         ::testing::Combine(::testing::Values(&avx512Float32, &avx512Float32Ahead,
+                                                              &avx512Widened, &avx2Float32,
+                                                              &sse4Float32),
+                                            ::testing::Bool()),
+                         [](const auto &kernel) {
+                           return testNameOf(*std::get<0>(kernel.param)) +
+                                  (std::get<1>(kernel.param) ? "PackingOnce" : "");
+                         });
 
 } // namespace
 } // namespace mpc::rt

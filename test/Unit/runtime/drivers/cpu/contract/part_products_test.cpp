@@ -77,10 +77,10 @@ private:
 
 std::vector<const MicroKernel *> kernelsFor(const Product &of) {
   std::vector<const MicroKernel *> found;
-  for (const MicroKernel *kernel : {&avx2Float32, &avx512Float32, &avx512Float32Ahead,
+  for (const MicroKernel *kernel : {&sse4Float32, &avx2Float32, &avx512Float32, &avx512Float32Ahead,
                                     &avx512Widened, &avx512BFloat16, &amxBFloat16}) {
     const bool isBFloat16 = kernel == &avx512BFloat16 || kernel == &amxBFloat16;
-    const int isa = kernel == &avx2Float32 ? MPC_RT_ISA_X86_64_V3 : MPC_RT_ISA_X86_64_V4;
+    const int isa = isaOf(*kernel);
     if (cpu().isa < isa || !kernel->packLhs[of.lhs][0] || !kernel->packRhs[of.rhs][0])
       continue;
     if (kernel == &amxBFloat16 && bfloat16MicroKernel(cpu().isa) != kernel)
@@ -98,7 +98,7 @@ void expectTheSameBytes(const Product &of, const MicroKernel &given, unsigned pa
   kernel.steps = 32 / kernel.depth;
   kernel.blockRows = 3 * kernel.rows;
   kernel.blockColumns = 2 * kernel.columns;
-  const int isa = &given == &avx2Float32 ? MPC_RT_ISA_X86_64_V3 : MPC_RT_ISA_X86_64_V4;
+  const int isa = isaOf(given);
   std::vector<std::unique_ptr<Part>> all;
   for (unsigned part = 0; part != parts; ++part)
     all.push_back(std::make_unique<Part>(of, 20 + part * 9, kernel, isa, part));

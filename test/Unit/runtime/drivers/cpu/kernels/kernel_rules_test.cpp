@@ -99,7 +99,7 @@ INSTANTIATE_TEST_SUITE_P(Every, KernelRules,
                                            intelWithBFloat16, intelWithAmx, unknownCpu));
 
 TEST_P(KernelRules, AnswerEveryContraction) {
-  for (const MicroKernel *kernel : {&avx2Float32, &avx512Float32, &avx512Float32Ahead,
+  for (const MicroKernel *kernel : {&sse4Float32, &avx2Float32, &avx512Float32, &avx512Float32Ahead,
                                     &avx512BFloat16, &avx512Widened, &amxBFloat16})
     for (mpc_rt_dtype_t dtype : {MPC_RT_FLOAT32, MPC_RT_BFLOAT16, MPC_RT_FLOAT16})
       for (int64_t m : {1, 40, 1024})
@@ -118,8 +118,8 @@ TEST_P(KernelRules, AnswerEveryContraction) {
 }
 
 TEST_P(KernelRules, AnswerEveryConvolution) {
-  for (const MicroKernel *kernel :
-       {&avx2Float32, &avx512Float32, &avx512Float32Ahead, &avx512BFloat16, &amxBFloat16})
+  for (const MicroKernel *kernel : {&sse4Float32, &avx2Float32, &avx512Float32, &avx512Float32Ahead,
+                                    &avx512BFloat16, &amxBFloat16})
     for (auto direction : {MPC_RT_CONVOLUTION_FORWARD, MPC_RT_CONVOLUTION_INPUT_GRADIENT,
                            MPC_RT_CONVOLUTION_FILTER_GRADIENT})
       for (int64_t channels : {3, 32, 200})

@@ -5,33 +5,24 @@
 #define MPC_TEST_UNIT_RUNTIME_DRIVERS_CPU_KERNELS_MICRO_KERNEL_DRAWS_H
 
 #include "mpc-rt/device.h"
-#include "runtime/base/cpu.h"
 #include "runtime/base/element.h"
 #include "runtime/base/memory.h"
 #include "runtime/drivers/cpu/convolve/image_product.h"
 #include "runtime/drivers/cpu/kernels/micro_kernel.h"
 #include "test/Unit/runtime/drivers/cpu/convolve/convolution_draws.h"
+#include "test/Unit/runtime/drivers/cpu/kernels/micro_kernels_here.h"
 
 namespace mpc::rt {
 
 class MicroKernelDraws : public DrawnConvolutions<const MicroKernel *> {
 protected:
   void SetUp() override {
-    const uint64_t needs = !takesBFloat16()             ? 0
-                           : GetParam() == &amxBFloat16 ? MPC_RT_FEATURE_AMX_BF16
-                                                        : MPC_RT_FEATURE_AVX512_BF16;
-    // Asking for the kernel asks Linux for tiles.
-    const bool runs =
-        (cpu().features & needs) == needs &&
-        (GetParam() != &amxBFloat16 || bfloat16MicroKernel(MPC_RT_ISA_X86_64_V4) == &amxBFloat16);
-    if (cpu().isa < isa() || !runs)
+    if (!runsHere(*GetParam()))
       GTEST_SKIP() << "this CPU does not run the kernel";
   }
 
-  bool takesBFloat16() const { return GetParam() != &avx512Float32 && GetParam() != &avx2Float32; }
-  static int isa() {
-    return GetParam() == &avx2Float32 ? MPC_RT_ISA_X86_64_V3 : MPC_RT_ISA_X86_64_V4;
-  }
+  bool takesBFloat16() const { return packedDtype(*GetParam()) == MPC_RT_BFLOAT16; }
+  static int isa() { return isaOf(*GetParam()); }
 
   static Convolution resolve(const cts::ConvolutionData &data) {
     Convolution shape;
@@ -77,7 +68,8 @@ protected:
 };
 
 inline auto everyMicroKernel() {
-  return ::testing::Values(&amxBFloat16, &avx512BFloat16, &avx512Float32, &avx2Float32);
+  return ::testing::Values(&amxBFloat16, &avx512BFloat16, &avx512Float32, &avx2Float32,
+                           &sse4Float32);
 }
 inline std::string microKernelName(const ::testing::TestParamInfo<const MicroKernel *> &info) {
   return info.param->name;

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// float32 on SSE 4.1, for CPUs without AVX2: 4 rows by two vectors of columns. Their 8 sums are enough
+// for an addition's latency. A step is one k. 16-bit operands are widened while they are packed.
+#include "runtime/drivers/cpu/kernels/vector_panels.h"
+
+namespace mpc::rt {
+namespace {
+
+// Implements what vector_panels.h asks of a vector.
+struct Vectors128 {
+  using Sums = __m128;
+  using Words = __m128i;
+  // A step is so short that lines of several are spread over the groups of rows that read them.
+  static constexpr int64_t lanes = 4, panelRows = 4, panelColumns = 8, fetchingSteps = 4,
+                           lhsStepsAhead = 0;
+  static constexpr bool masksLoads = false;
+  static constexpr int64_t parts = 1;
+  template <int64_t k> static Words part(Words words) { return words; }
+  static Sums zero() { return _mm_setzero_ps(); }
+  static Sums load(const float *from) { return _mm_load_ps(from); }
+  static void store(float *to, Sums sums) { _mm_store_ps(to, sums); }
+  static Words loadWords(const void *from) {
+    return _mm_load_si128(static_cast<const __m128i *>(from));
+  }
+  static Words noWords() { return _mm_setzero_si128(); }
+  static Words broadcast(int32_t word) { return _mm_set1_epi32(word); }
+  static void transpose(Words (&lines)[lanes]) {
+    const Words low01 = _mm_unpacklo_epi32(lines[0], lines[1]),
+                high01 = _mm_unpackhi_epi32(lines[0], lines[1]),
+                low23 = _mm_unpacklo_epi32(lines[2], lines[3]),
+                high23 = _mm_unpackhi_epi32(lines[2], lines[3]);
+    lines[0] = _mm_unpacklo_epi64(low01, low23);
+    lines[1] = _mm_unpackhi_epi64(low01, low23);
+    lines[2] = _mm_unpacklo_epi64(high01, high23);
+    lines[3] = _mm_unpackhi_epi64(high01, high23);
+  }
+  // Stores the first `count` lanes, or all where more steps follow, which overwrite what is too
+  // much.
+  template <int64_t count> static void storeLanes(int32_t *to, Words values, bool moreFollow) {
+    if (count >= lanes || moreFollow)
+      _mm_storeu_si128(reinterpret_cast<__m128i *>(to), values);
+    else
+      __builtin_memcpy(to, &values, static_cast<size_t>(count) * sizeof(int32_t));
+  }
+};
+
+// Both read no more than the first `count` of four elements; the others are zeros.
+inline __m128i loadWords(const float *from, int64_t count) {
+  if (count >= Vectors128::lanes)
+    return _mm_loadu_si128(reinterpret_cast<const __m128i *>(from));
+  __m128i words = _mm_setzero_si128();
+  if (count > 0)
+    __builtin_memcpy(&words, from, static_cast<size_t>(count) * sizeof *from);
+  return words;
+}
+// Each half is the low part of a word.
+inline __m128i loadHalves(const uint16_t *from, int64_t count) {
+  __m128i halves = _mm_setzero_si128();
+  if (count >= Vectors128::lanes)
+    halves = _mm_loadl_epi64(reinterpret_cast<const __m128i *>(from));
+  else if (count > 0)
+    __builtin_memcpy(&halves, from, static_cast<size_t>(count) * sizeof *from);
+  return _mm_cvtepu16_epi32(halves);
+}
+
+struct Float32 {
+  using Storage = float;
+  static __m128i load(const float *from, int64_t count) { return loadWords(from, count); }
+};
+
+struct BFloat16 {
+  using Storage = uint16_t;
+  static __m128i load(const uint16_t *from, int64_t count) {
+    return _mm_slli_epi32(loadHalves(from, count), 16);
+  }
+};
+
+// No instruction of this level widens float16. The exponent moves from a bias of 15 to one of 127;
+// numbers without one are integers times 2^-24, and the largest one is that of infinity and NaN.
+struct Float16 {
+  using Storage = uint16_t;
+  static __m128i load(const uint16_t *from, int64_t count) {
+    const __m128i halves = loadHalves(from, count);
+    const __m128i sign = _mm_slli_epi32(_mm_and_si128(halves, _mm_set1_epi32(0x8000)), 16),
+                  magnitude = _mm_and_si128(halves, _mm_set1_epi32(0x7fff));
+    const __m128i isTiny = _mm_cmplt_epi32(magnitude, _mm_set1_epi32(0x0400)),
+                  isEndless = _mm_cmpgt_epi32(magnitude, _mm_set1_epi32(0x7bff));
+    const __m128i moved = _mm_add_epi32(_mm_slli_epi32(magnitude, 13),
+                                        _mm_set1_epi32((127 - 15) << 23)),
+                  endless = _mm_add_epi32(moved, _mm_set1_epi32((255 - 143) << 23));
+    const __m128 tiny = _mm_mul_ps(_mm_cvtepi32_ps(magnitude), _mm_set1_ps(0x1p-24f));
+    const __m128i number =
+        _mm_blendv_epi8(_mm_blendv_epi8(moved, endless, isEndless), _mm_castps_si128(tiny), isTiny);
+    return _mm_or_si128(number, sign);
+  }
+};
+
+// How an operand's elements become float32; the rest is the same for all of them.
+template <typename Element> struct Widened : Vectors128 {
+  static constexpr int64_t depth = 1;
+  using Storage = typename Element::Storage;
+  static Words alongDepth(const Storage *from, int64_t count) { return Element::load(from, count); }
+  static Words acrossDepth(const Storage *from, int64_t, int64_t count, int64_t existing) {
+    return Element::load(from, count > 0 ? existing : 0);
+  }
+};
+
+struct Step : Vectors128 {
+  static constexpr int64_t depth = 1;
+  static Sums add(Sums sums, Words factors, Words row) {
+    return _mm_add_ps(sums, _mm_mul_ps(_mm_castsi128_ps(factors), _mm_castsi128_ps(row)));
+  }
+};
+
+template <int64_t width> struct Packs {
+  static constexpr PackPanels of[3][2] = {
+      {packAcrossDepth<Widened<Float32>, width>, packAlongDepth<Widened<Float32>, width>},
+      {packAcrossDepth<Widened<BFloat16>, width>, packAlongDepth<Widened<BFloat16>, width>},
+      {packAcrossDepth<Widened<Float16>, width>, packAlongDepth<Widened<Float16>, width>}};
+};
+
+constexpr int64_t manyColumns = Vectors128::panelColumns, fewColumns = Vectors128::lanes;
+constexpr int64_t threeVectors = 3 * Vectors128::lanes;
+constexpr PieceKernel ofManyColumns = pieceKernel<Step, Packs, manyColumns>(UpTo6{});
+constexpr PieceKernel ofFewColumns = pieceKernel<Step, Packs, fewColumns>(UpTo10{});
+constexpr PieceKernel ofThreeVectors = pieceKernel<Step, Packs, threeVectors>(UpTo4{});
+
+} // namespace
+
+// The numbers are those of AVX2's, with as many bytes in a group of panels.
+const MicroKernel sse4Float32 = {"sse4_float32",
+                                 Vectors128::panelRows,
+                                 Vectors128::panelColumns,
+                                 /*depth=*/1,
+                                 Vectors128::panelRows *stepBytesPerLane,
+                                 Vectors128::panelColumns *stepBytesPerLane,
+                                 /*steps=*/256,
+                                 /*blockRows=*/384,
+                                 /*blockColumns=*/256,
+                                 /*longRows=*/24,
+                                 /*longColumns=*/4096,
+                                 /*acrossSteps=*/16,
+                                 /*alongSteps=*/0,
+                                 /*groupPanels=*/8,
+                                 Packs<Vectors128::panelRows>::of,
+                                 Packs<Vectors128::panelColumns>::of,
+                                 nothing,
+                                 nothing,
+                                 multiplyPanels<Step>,
+                                 {&ofManyColumns, &ofFewColumns},
+                                 /*weights=*/nullptr,
+                                 /*multiplyAndPack=*/nullptr,
+                                 &ofThreeVectors};
+
+} // namespace mpc::rt
