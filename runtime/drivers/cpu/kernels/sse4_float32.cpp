@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// float32 on SSE 4.1, for CPUs without AVX2: 4 rows by two vectors of columns. Their 8 sums are enough
-// for an addition's latency. A step is one k. 16-bit operands are widened while they are packed.
+// float32 on SSE 4.1, for CPUs without AVX2: 4 rows by two vectors of columns. Their 8 sums are
+// enough for an addition's latency. A step is one k. 16-bit operands are widened while they are
+// packed.
 #include "runtime/drivers/cpu/kernels/vector_panels.h"
 
 namespace mpc::rt {
