@@ -27,7 +27,6 @@ constexpr char shim[] = R"cpp(
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <ucontext.h>
 #define __device__
 #define __global__
 #define __noinline__
@@ -44,20 +43,34 @@ thread_local int mpc_stage;
 
 // The lanes of a warp take turns: each runs until it needs what another one has.
 struct Lane {
-  ucontext_t context;
+  void *top; // of its stack while another one runs
   unsigned char given[2][8];
   int exchanges;
   bool done; // with the kernel
-  char stack[1 << 16];
+  alignas(16) char stack[1 << 16];
 };
 Lane lanes[32];
-ucontext_t scheduler;
+void *scheduler;
+} // namespace
+// From this stack to another one. swapcontext() asks the system for the mask of signals each time,
+// which took most of what a warp takes.
+extern "C" void mpc_switch(void **left, void *entered);
+asm(".text\n"
+    ".type mpc_switch, @function\n"
+    "mpc_switch:\n"
+    "  pushq %rbp\n  pushq %rbx\n  pushq %r12\n  pushq %r13\n  pushq %r14\n  pushq %r15\n"
+    "  movq %rsp, (%rdi)\n"
+    "  movq %rsi, %rsp\n"
+    "  popq %r15\n  popq %r14\n  popq %r13\n  popq %r12\n  popq %rbx\n  popq %rbp\n"
+    "  ret\n"
+    ".size mpc_switch, . - mpc_switch\n");
+namespace {
 int lane_number;
 void exchange(void *value, size_t bytes, int bit) {
   Lane &mine = lanes[lane_number];
   const int slot = mine.exchanges++ % 2;
   memcpy(mine.given[slot], value, bytes);
-  swapcontext(&mine.context, &scheduler);
+  mpc_switch(&mine.top, scheduler);
   memcpy(value, lanes[lane_number ^ bit].given[slot], bytes);
 }
 template <class T> T atomicAdd(T *place, T number) {
@@ -66,7 +79,7 @@ template <class T> T atomicAdd(T *place, T number) {
   return before;
 }
 int __clz(int x) { return x ? __builtin_clz((unsigned)x) : 32; }
-void __syncwarp() { swapcontext(&lanes[lane_number].context, &scheduler); }
+void __syncwarp() { mpc_switch(&lanes[lane_number].top, scheduler); }
 float fabs(float x) { return __builtin_fabsf(x); }
 } // namespace
 )cpp";
@@ -103,22 +116,24 @@ void *lane_packed;
 void run_lane() {
   lane_thread(lane_packed);
   lanes[lane_number].done = true;
+  mpc_switch(&lanes[lane_number].top, scheduler); // for good
 }
 // Until all have come to an end: in each round every lane comes to its next exchange.
 void run_warp(unsigned first_thread) {
   for (Lane &lane : lanes) {
-    getcontext(&lane.context);
-    lane.context.uc_stack.ss_sp = lane.stack;
-    lane.context.uc_stack.ss_size = sizeof lane.stack;
-    lane.context.uc_link = &scheduler;
+    // As mpc_switch() leaves a stack: six registers, and where to go on. A function begins 8 bytes
+    // beside a multiple of 16.
+    void **top = (void **)(lane.stack + sizeof lane.stack) - 8;
+    memset(top, 0, 8 * sizeof *top);
+    top[6] = (void *)run_lane;
+    lane.top = top;
     lane.exchanges = 0;
     lane.done = false;
-    makecontext(&lane.context, run_lane, 0);
   }
   for (int done = 0; done == 0;) {
     for (lane_number = 0; lane_number < 32; ++lane_number) {
       threadIdx = {first_thread + lane_number, 0, 0};
-      swapcontext(&scheduler, &lanes[lane_number].context);
+      mpc_switch(&scheduler, lanes[lane_number].top);
       done += lanes[lane_number].done;
     }
     if (done != 0 && done != 32) {
