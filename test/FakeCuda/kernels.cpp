@@ -52,8 +52,8 @@ struct Lane {
 Lane lanes[32];
 void *scheduler;
 } // namespace
-// From this stack to another one. swapcontext() asks the system for the mask of signals each time,
-// which took most of what a warp takes.
+// From this stack to another one. The C library would ask the system for the mask of signals each
+// time, which took most of what a warp takes.
 extern "C" void mpc_switch(void **left, void *entered);
 asm(".text\n"
     ".type mpc_switch, @function\n"
