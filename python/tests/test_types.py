@@ -68,11 +68,20 @@ MISTAKES = """
 
 
 class Types(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        # Each test reads the hints of Python and of NumPy, which take most of the time, and mypy keeps what it read.
+        cls.temporary = tempfile.TemporaryDirectory()
+        cls.cache = cls.temporary.name
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.temporary.cleanup()
+
     def mypy(self, *arguments):
         """What it prints of a file or package, as strict as pyproject.toml says."""
-        with tempfile.TemporaryDirectory() as cache:
-            result = subprocess.run([os.environ["MPC_MYPY"], "--python-executable", sys.executable, "--cache-dir", cache, "--config-file",
-                                     ROOT / "pyproject.toml", *arguments], cwd=cache, capture_output=True, text=True)  # fmt: skip
+        result = subprocess.run([os.environ["MPC_MYPY"], "--python-executable", sys.executable, "--cache-dir", self.cache, "--config-file",
+                                 ROOT / "pyproject.toml", *arguments], cwd=self.cache, capture_output=True, text=True)  # fmt: skip
         return result.stdout + result.stderr
 
     def check(self, program):

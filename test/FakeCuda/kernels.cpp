@@ -6,11 +6,14 @@
 #include "mpc-rt/cuda.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <fstream>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <vector>
@@ -20,11 +23,10 @@ namespace fake {
 namespace {
 
 constexpr char shim[] = R"cpp(
-#include <cmath>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <ucontext.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #define __device__
 #define __global__
 #define __noinline__
@@ -41,21 +43,35 @@ thread_local int mpc_stage;
 
 // The lanes of a warp take turns: each runs until it needs what another one has.
 struct Lane {
-  ucontext_t context;
+  void *top; // of its stack while another one runs
   unsigned char given[2][8];
   int exchanges;
   bool done; // with the kernel
-  char stack[1 << 16];
+  alignas(16) char stack[1 << 16];
 };
 Lane lanes[32];
-ucontext_t scheduler;
+void *scheduler;
+} // namespace
+// From this stack to another one. The C library would ask the system for the mask of signals each
+// time, which took most of what a warp takes.
+extern "C" void mpc_switch(void **left, void *entered);
+asm(".text\n"
+    ".type mpc_switch, @function\n"
+    "mpc_switch:\n"
+    "  pushq %rbp\n  pushq %rbx\n  pushq %r12\n  pushq %r13\n  pushq %r14\n  pushq %r15\n"
+    "  movq %rsp, (%rdi)\n"
+    "  movq %rsi, %rsp\n"
+    "  popq %r15\n  popq %r14\n  popq %r13\n  popq %r12\n  popq %rbx\n  popq %rbp\n"
+    "  ret\n"
+    ".size mpc_switch, . - mpc_switch\n");
+namespace {
 int lane_number;
 void exchange(void *value, size_t bytes, int bit) {
   Lane &mine = lanes[lane_number];
   const int slot = mine.exchanges++ % 2;
-  std::memcpy(mine.given[slot], value, bytes);
-  swapcontext(&mine.context, &scheduler);
-  std::memcpy(value, lanes[lane_number ^ bit].given[slot], bytes);
+  memcpy(mine.given[slot], value, bytes);
+  mpc_switch(&mine.top, scheduler);
+  memcpy(value, lanes[lane_number ^ bit].given[slot], bytes);
 }
 template <class T> T atomicAdd(T *place, T number) {
   const T before = *place;
@@ -63,9 +79,9 @@ template <class T> T atomicAdd(T *place, T number) {
   return before;
 }
 int __clz(int x) { return x ? __builtin_clz((unsigned)x) : 32; }
-void __syncwarp() { swapcontext(&lanes[lane_number].context, &scheduler); }
+void __syncwarp() { mpc_switch(&lanes[lane_number].top, scheduler); }
+float fabs(float x) { return __builtin_fabsf(x); }
 } // namespace
-using std::fabs;
 )cpp";
 
 // Before the callers of the kernels. Plain code for each: templates would take longer to compile
@@ -100,28 +116,30 @@ void *lane_packed;
 void run_lane() {
   lane_thread(lane_packed);
   lanes[lane_number].done = true;
+  mpc_switch(&lanes[lane_number].top, scheduler); // for good
 }
 // Until all have come to an end: in each round every lane comes to its next exchange.
 void run_warp(unsigned first_thread) {
   for (Lane &lane : lanes) {
-    getcontext(&lane.context);
-    lane.context.uc_stack.ss_sp = lane.stack;
-    lane.context.uc_stack.ss_size = sizeof lane.stack;
-    lane.context.uc_link = &scheduler;
+    // As mpc_switch() leaves a stack: six registers, and where to go on. A function begins 8 bytes
+    // beside a multiple of 16.
+    void **top = (void **)(lane.stack + sizeof lane.stack) - 8;
+    memset(top, 0, 8 * sizeof *top);
+    top[6] = (void *)run_lane;
+    lane.top = top;
     lane.exchanges = 0;
     lane.done = false;
-    makecontext(&lane.context, run_lane, 0);
   }
   for (int done = 0; done == 0;) {
     for (lane_number = 0; lane_number < 32; ++lane_number) {
       threadIdx = {first_thread + lane_number, 0, 0};
-      swapcontext(&scheduler, &lanes[lane_number].context);
+      mpc_switch(&scheduler, lanes[lane_number].top);
       done += lanes[lane_number].done;
     }
     if (done != 0 && done != 32) {
-      std::fprintf(stderr, "fake-cuda: error: %d lanes of a warp are done while others exchange "
-                           "numbers with them, in stage %d\n", done, mpc_stage);
-      std::_Exit(99);
+      fprintf(stderr, "fake-cuda: error: %d lanes of a warp are done while others exchange "
+                      "numbers with them, in stage %d\n", done, mpc_stage);
+      _Exit(99);
     }
   }
 }
@@ -242,12 +260,12 @@ std::string callerOf(const Declaration &kernel) {
     calls += separator + "a->p" + number;
   }
   return "namespace {\nstruct " + name + " {\n" + fields + "};\nvoid *" + name +
-         "_pack(void **p) { return new " + name + "{" + packs + "}; }\nvoid " + name +
-         "_drop(void *a) { delete (" + name + " *)a; }\nvoid " + name +
-         "_thread(void *packed) {\n  auto *a = (" + name + " *)packed;\n  " + kernel.name + "(" +
-         calls + ");\n}\nvoid " + name + "_run(void *a, const Grid &grid) { " +
-         (kernel.usesWarps ? "run_warps(" : "run_grid(") + name + "_thread, a, grid, " +
-         std::to_string(kernel.stages) + "); }\n} // namespace\n";
+         "_pack(void **p) {\n  auto *a = (" + name + " *)malloc(sizeof(" + name +
+         "));\n  *a = " + name + "{" + packs + "};\n  return a;\n}\nvoid " + name +
+         "_drop(void *a) { free(a); }\nvoid " + name + "_thread(void *packed) {\n  auto *a = (" +
+         name + " *)packed;\n  " + kernel.name + "(" + calls + ");\n}\nvoid " + name +
+         "_run(void *a, const Grid &grid) { " + (kernel.usesWarps ? "run_warps(" : "run_grid(") +
+         name + "_thread, a, grid, " + std::to_string(kernel.stages) + "); }\n} // namespace\n";
 }
 
 std::string cacheFolder() {
@@ -257,26 +275,61 @@ std::string cacheFolder() {
   return folder;
 }
 
-// The name of the compiled library; empty on failure.
-std::string compile(const std::string &text, std::string &problem) {
+// Most kernels run for a moment in one process or two, so that compiling them is nearly all of what
+// they cost: nothing is optimised, C's headers have no templates, and no library of C++ is
+// searched. Numbers are the same at each level, since sums stay in their order and products are
+// rounded.
+std::string compilerCommand() {
+  const char *compiler = std::getenv("MPC_FAKE_CUDA_CXX");
+  return std::string(compiler && *compiler ? compiler : MPC_FAKE_CUDA_DEFAULT_CXX) +
+         " -std=c++17 -O0 -w -shared -fPIC -ffp-contract=off -fno-strict-aliasing -fno-exceptions"
+         " -nostdinc++ -nodefaultlibs";
+}
+
+std::string hashOf(const std::string &text) {
   uint64_t hash = 1469598103934665603ull;
   for (unsigned char c : text)
     hash = (hash ^ c) * 1099511628211ull;
-  char name[40];
-  std::snprintf(name, sizeof name, "/%016llx", static_cast<unsigned long long>(hash));
-  std::string base = cacheFolder() + name, library = base + ".so";
+  char name[20];
+  std::snprintf(name, sizeof name, "%016llx", static_cast<unsigned long long>(hash));
+  return name;
+}
+
+// Ranks load the same kernels at the same time: one of them compiles, and the others wait for it.
+// The system drops the lock of a process that ends.
+class Turn {
+public:
+  explicit Turn(const std::string &path)
+      : file(open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600)) {
+    while (file >= 0 && flock(file, LOCK_EX) != 0 && errno == EINTR)
+      ;
+  }
+  ~Turn() {
+    if (file >= 0)
+      close(file);
+  }
+  Turn(const Turn &) = delete;
+
+private:
+  int file;
+};
+
+// The name of the compiled library; empty on failure.
+std::string compile(const std::string &text, std::string &problem) {
+  const std::string command = compilerCommand();
+  std::string base = cacheFolder() + "/" + hashOf(command + text), library = base + ".so";
   if (access(library.c_str(), R_OK) == 0)
     return library;
-  // Processes may race for it: each makes its own, the last rename counts.
+  const Turn turn(base + ".lock");
+  if (access(library.c_str(), R_OK) == 0)
+    return library;
+  // A process that ends in between leaves no half of a library: the rename counts.
   std::string mine = base + "." + std::to_string(getpid()), source = mine + ".cpp";
   std::ofstream(source) << text;
-  const char *compiler = std::getenv("MPC_FAKE_CUDA_CXX");
-  std::string command =
-      std::string(compiler && *compiler ? compiler : "g++") +
-      " -std=c++17 -O1 -w -shared -fPIC -ffp-contract=off -fno-strict-aliasing -o " + mine +
-      ".so " + source + " 2>" + mine + ".log";
   // The tools may run under LD_LIBRARY_PATH of this device; the compiler does not mind.
-  if (std::system(command.c_str()) != 0 || std::rename((mine + ".so").c_str(), library.c_str())) {
+  std::string line =
+      command + " -o " + mine + ".so " + source + " -lm -lc -lgcc 2>" + mine + ".log";
+  if (std::system(line.c_str()) != 0 || std::rename((mine + ".so").c_str(), library.c_str())) {
     std::ifstream log(mine + ".log");
     problem = "the kernels do not compile for the host (" + source + "):\n" +
               std::string(std::istreambuf_iterator<char>(log), {});
