@@ -51,6 +51,7 @@ public:
   /// text of its errors.
   std::optional<std::string> attempt(llvm::function_ref<bool()> import);
   llvm::ArrayRef<std::string> getWarnings() const { return warnings; }
+  llvm::ArrayRef<std::string> getOutputNames() const { return outputNames; }
 
   Forward forward;
   const ImportOptions &options;
@@ -67,6 +68,8 @@ private:
   const Function *findOwnFunction(const Node &node) const;
   /// Whether the library may have an output's batch elsewhere than the file; false after an error.
   bool isTakenBatchFirst(llvm::StringRef name, const NodeValue &output);
+  void importOutput(const std::string &name, const NodeValue &value,
+                    llvm::SmallVectorImpl<mlir::Value> &outputs);
   void importOutputs(const Scope &scope, llvm::SmallVectorImpl<mlir::Value> &outputs);
 
   const Model &model;
@@ -76,7 +79,7 @@ private:
   unsigned depth = 0; ///< of graphs and functions inside of each other
   uint64_t nodeCount = 0;
   llvm::Error errors = llvm::Error::success();
-  std::vector<std::string> warnings;
+  std::vector<std::string> warnings, outputNames;
   bool failed = false;
   bool asksForBatch = false; ///< some error does
 };

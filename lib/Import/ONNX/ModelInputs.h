@@ -22,6 +22,8 @@ public:
   void askForBatch(ReportFn report) const;
 
 private:
+  /// The tensor that the input is, or an optional one has; nothing known of it after an error.
+  NodeValue importInput(const ValueInfo &input, Forward &forward, ReportFn report);
   std::optional<llvm::SmallVector<int64_t>> closeShape(const ValueInfo &input, ReportFn report);
   /// Whether the extents that are still open leave the input one batch, as the others'; false after
   /// an error.
