@@ -45,6 +45,17 @@ class Resize(op_resize.Resize):
         return super()._run(*inputs, cubic_coeff_a=float(cubic_coeff_a), **attributes)
 
 
+def coordinates(mode, places, scale, extent, width, count, region, compute=op_resize._compute_x_ori):
+    """ONNX's evaluator asks whether the width, which may be a fraction, is 1; its text asks this of the number of places,
+    and puts a single one of pytorch_half_pixel at 0, as onnxruntime does."""
+    if mode == "pytorch_half_pixel" and count == 1:
+        return np.zeros(1), None
+    return compute(mode, places, scale, extent, 1 if mode == "tf_crop_and_resize" and count == 1 else width, count, region)
+
+
+op_resize._compute_x_ori = coordinates
+
+
 def make(seed, floats, nodes):
     g = Graph(seed, floats)
     for _ in range(g.draw.integers(1, 4)):

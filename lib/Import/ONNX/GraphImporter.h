@@ -51,9 +51,9 @@ public:
   /// text of its errors.
   std::optional<std::string> attempt(llvm::function_ref<bool()> import);
   llvm::ArrayRef<std::string> getWarnings() const { return warnings; }
-  llvm::ArrayRef<std::string> getOutputNames() const { return outputNames; }
 
   Forward forward;
+  std::vector<std::string> outputNames; ///< of what @forward returns
   const ImportOptions &options;
 
 private:
@@ -79,7 +79,7 @@ private:
   unsigned depth = 0; ///< of graphs and functions inside of each other
   uint64_t nodeCount = 0;
   llvm::Error errors = llvm::Error::success();
-  std::vector<std::string> warnings, outputNames;
+  std::vector<std::string> warnings;
   bool failed = false;
   bool asksForBatch = false; ///< some error does
 };

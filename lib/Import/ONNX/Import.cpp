@@ -27,7 +27,7 @@ llvm::Expected<ImportedModel> importOnnx(const Model &model, llvm::StringRef fil
     return std::move(errors);
   importer.forward.parameters->takeWeights(imported.weights);
   imported.warnings = importer.getWarnings().vec();
-  imported.outputNames = importer.getOutputNames().vec();
+  imported.outputNames = std::move(importer.outputNames);
   return imported;
 }
 

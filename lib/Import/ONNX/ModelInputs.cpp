@@ -145,15 +145,24 @@ void ModelInputs::askForBatch(ReportFn report) const {
   }
 }
 
+/// Which node would read the text, and where to do what it does.
+std::string ModelInputs::adviseOnText(llvm::StringRef input) const {
+  const std::string rest = "the program before the model, and give the model numbers";
+  for (const Node &node : graph.nodes)
+    if (llvm::is_contained(node.inputs, input))
+      return ", and " + node.op + " '" +
+             (node.name.empty() && !node.outputs.empty() ? node.outputs.front() : node.name) +
+             "' reads this one; do what it does in " + rest;
+  return "; leave text to " + rest;
+}
+
 NodeValue ModelInputs::importInput(const ValueInfo &input, Forward &forward, ReportFn report) {
   const Type *type = findTensorType(input);
   const mlir::Type element = type ? nominalType(forward.builder, type->type) : mlir::Type();
   if (!element) {
     report(input.name,
            type ? "inputs of type " + spell(type->type).str() + " are not supported" +
-                      (type->type == DataType::String
-                           ? "; leave text to the program before the model"
-                           : "")
+                      (type->type == DataType::String ? adviseOnText(input.name) : "")
                 : std::string("inputs that are no tensors are not supported; give the model the "
                               "tensors, as inputs of their own"));
     return {};

@@ -14,7 +14,7 @@
 
 namespace mpc::onnx {
 
-/// What is known of a sequence: its elements, or their number alone, and why.
+/// A sequence has known elements, or a known number of them alone, for one reason or the other.
 enum class KnownElements { all, countOfUnknownSizes, countOfOpenBatch };
 
 struct NodeValue {

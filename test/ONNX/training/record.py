@@ -73,7 +73,7 @@ def train(case, optimizer, arrays, target, narrow):
 
 
 def watch_biases(module):
-    """What fills up in the backward pass: of each bias the largest sum of the magnitudes that its gradient is a sum of."""
+    """A table that the backward pass fills: for each bias the largest sum of the magnitudes that its gradient is a sum of."""
     magnitudes = {}
 
     def watch(name):

@@ -28,7 +28,7 @@ BATCHES = (1, 3, 32)
 LOSS = 1e-4
 # Shares of a gradient's largest element; and of the largest of all, where one is a sum that cancels to nothing.
 GRADIENT, CANCELLED = 1e-5, 1e-7
-# Of the sum of the magnitudes that a bias's gradient is a sum of: four roundings. In front of a batch normalisation the
+# A share of the magnitudes that a bias's gradient is a sum of: four roundings. In front of a batch normalisation the
 # gradient is 0, and all that any float32 has is rounding.
 SUMMED = 2**-22
 # How far onnxruntime's predictions with trained weights may be, relative above 1.

@@ -16,7 +16,7 @@ ResizedAxis makeAxis(int64_t extent, int64_t places) {
   return axis;
 }
 
-// What exclude_outside leaves out is a neighbour, not the place itself.
+// A neighbour that exclude_outside leaves out says nothing of the place itself.
 TEST(ResizeTables, ExcludedNeighboursDoNotPutAPlaceOutside) {
   Resizing resizing;
   resizing.mode = Resizing::Mode::Cubic;
