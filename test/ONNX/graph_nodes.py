@@ -300,7 +300,9 @@ def resize(g):
         begin = np.float32([0] * (len(shape) - 2) + [g.pick(0.0, 0.25, -0.125), g.pick(0.0, 0.25)])
         region = g.constant(np.concatenate([begin, begin + np.float32(1)]))
         options["extrapolation_value"] = 0.5
-    if g.draw.integers(3):
+    # With a width that is a fraction ONNX's evaluator takes neighbours beside those that its weights are of, where the
+    # coordinate is an integer but for its last bit.
+    if place != "half_pixel_symmetric" and g.draw.integers(3):
         scales = np.float32([1] * (len(shape) - 2) + [g.pick(0.25, 0.5, 1, 2), g.pick(0.5, 0.75, 1, 1.5, 2)])
         g.add("Resize", [name, region, g.constant(scales)], False, **options)
     else:
