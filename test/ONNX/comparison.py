@@ -46,12 +46,21 @@ def _difference(got, expected, rtol, atol):
     return f"differs in {int(np.sum(~same))} of {same.size} elements, first at {list(index)}: {first[0]} instead of {first[1]}"
 
 
+def _tensors(outputs):
+    """Each element of a sequence is an output of the library."""
+    for name, value in outputs.items():
+        if isinstance(value, list):
+            yield from ((f"{name}_{i}", np.asarray(element)) for i, element in enumerate(value))
+        else:
+            yield name, value
+
+
 def compare(case, outputs):
     """A status of run.py and a text."""
-    rounded = ""
-    if len(outputs) != len(case.outputs):
-        return "wrong", f"the library has {len(outputs)} outputs; expected {len(case.outputs)}"
-    for got, (name, expected) in zip(outputs, case.outputs.items()):
+    rounded, wanted = "", list(_tensors(case.outputs))
+    if len(outputs) != len(wanted):
+        return "wrong", f"the library has {len(outputs)} outputs; expected {len(wanted)}"
+    for got, (name, expected) in zip(outputs, wanted):
         if not isinstance(expected, np.ndarray):
             return "wrong", f"output {name}: is a tensor; expected is none"
         if got.dtype.name != carrier(expected.dtype):

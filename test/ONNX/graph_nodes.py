@@ -281,12 +281,33 @@ def cast(g):
 
 
 def resize(g):
-    name = g.find(lambda value: is_float(value) and len(value.shape) == 4)
-    if name:
-        mode = g.pick("nearest", "linear", "cubic")
-        scales = np.float32([1, 1, g.pick(0.5, 1, 2), g.pick(1, 1.5, 2)])
-        place = g.pick("half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel")
-        g.add("Resize", [name, "", g.constant(scales)], False, mode=mode, coordinate_transformation_mode=place)
+    name = g.find(lambda value: is_float(value) and len(value.shape) in (3, 4))
+    if not name:
+        return
+    shape = g.values[name].shape
+    mode = g.pick("nearest", "linear", "cubic")
+    place = g.pick("half_pixel", "half_pixel_symmetric", "asymmetric", "align_corners", "pytorch_half_pixel", "tf_crop_and_resize")
+    options = {"mode": mode, "coordinate_transformation_mode": place}
+    if mode == "nearest":
+        options["nearest_mode"] = g.pick("round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
+    else:
+        options["antialias"] = int(g.draw.integers(2))
+    if mode == "cubic":
+        options.update(cubic_coeff_a=g.pick(-0.5, -0.75), exclude_outside=int(g.draw.integers(2)))
+    region = ""
+    if place == "tf_crop_and_resize":
+        # A region as large as the image, moved: the result's extents are those of the scales.
+        begin = np.float32([0] * (len(shape) - 2) + [g.pick(0.0, 0.25, -0.125), g.pick(0.0, 0.25)])
+        region = g.constant(np.concatenate([begin, begin + np.float32(1)]))
+        options["extrapolation_value"] = 0.5
+    # With a width that is a fraction ONNX's evaluator takes neighbours beside those that its weights are of, where the
+    # coordinate is an integer but for its last bit.
+    if place != "half_pixel_symmetric" and g.draw.integers(3):
+        scales = np.float32([1] * (len(shape) - 2) + [g.pick(0.25, 0.5, 1, 2), g.pick(0.5, 0.75, 1, 1.5, 2)])
+        g.add("Resize", [name, region, g.constant(scales)], False, **options)
+    else:
+        sizes = np.int64([*shape[:-2], *(g.draw.integers(1, 8) for _ in range(2))])
+        g.add("Resize", [name, region, "", g.constant(sizes)], False, **options)
 
 
 def sample(g):

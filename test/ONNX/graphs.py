@@ -25,16 +25,36 @@ from comparison import carrier
 from graph_nodes import FAMILIES, FLOATS, Graph
 from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
+from onnx.reference.ops import op_resize
 
 # A share of the largest element: sums in other orders, of up to some hundred terms, and functions of them.
 TOLERANCES = {"float32": 2e-4, "float64": 1e-10, "float16": 2.0**-9, "bfloat16": 2.0**-6}
-# ONNX's evaluator computes some operations on float64 in float32 (Erf, the weights of Resize).
+# ONNX's evaluator computes some operations on float64 in float32 (Erf).
 EVALUATOR = 1e-6
 # How many times as far from the graph in float64 as other programs 16 bits may be.
 FACTOR = 4
 # The differences of larger numbers are rounding.
 LARGE = 1e6
 SECONDS = 120
+
+
+class Resize(op_resize.Resize):
+    """ONNX's, whose cubic weights of float64 are float32: the attribute, of NumPy's type, decides theirs."""
+
+    def _run(self, *inputs, cubic_coeff_a=-0.75, **attributes):
+        return super()._run(*inputs, cubic_coeff_a=float(cubic_coeff_a), **attributes)
+
+
+def coordinates(mode, places, scale, extent, width, count, region, compute=op_resize._compute_x_ori):
+    """ONNX's evaluator asks whether the width, which may be a fraction, is 1; its text asks this of the number of places,
+    and puts a single one of pytorch_half_pixel at 0, as onnxruntime does."""
+    if mode == "pytorch_half_pixel" and count == 1:
+        return np.zeros(1), None
+    return compute(mode, places, scale, extent, 1 if mode == "tf_crop_and_resize" and count == 1 else width, count, region)
+
+
+op_resize._compute_x_ori = coordinates
+
 
 def make(seed, floats, nodes):
     g = Graph(seed, floats)
@@ -102,7 +122,7 @@ def run_onnxruntime(model, inputs, names=None):
 def evaluate(model, inputs, names):
     """The outputs by ONNX's evaluator; None where it has not what the graph needs."""
     try:
-        return ReferenceEvaluator(model).run(names, inputs)
+        return ReferenceEvaluator(model, new_ops=[Resize]).run(names, inputs)
     except Exception:  # pylint: disable=broad-except
         return None
 

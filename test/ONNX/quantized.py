@@ -218,6 +218,29 @@ def check(binaries, name, folder):
     return "" if error <= tolerance else f"differs by {error:.1e} of the largest result; expected {tolerance}"
 
 
+def check_edges(binaries, _, folder):
+    """What no integer holds, and numbers in the middle between two, by zero points of all types."""
+    kinds = [(TensorProto.UINT8, zero) for zero in (0, 7, 255)] + [(TensorProto.INT8, zero) for zero in (0, -5, -128)]
+    kinds += [(TensorProto.INT16, 300), (TensorProto.UINT16, 32768)]
+    nodes, outputs, constants = [], [], [numpy_helper.from_array(np.float32(0.5), "scale")]
+    for i, (kind, zero) in enumerate(kinds):
+        constants.append(helper.make_tensor(f"zero{i}", kind, [], [zero]))
+        nodes.append(helper.make_node("QuantizeLinear", ["x", "scale", f"zero{i}"], [f"y{i}"]))
+        outputs.append((f"y{i}", kind, [512]))
+    target, compiled = os.path.join(folder, "m.onnx"), os.path.join(folder, "m.mpc")
+    made = model(nodes, [("x", TensorProto.FLOAT, [512])], outputs, constants, opset=21)
+    onnx.save(made, target)
+    x = np.arange(-256, 256, dtype=np.float32) / 4 * draw.choice(np.float32([1, 1, 3, 401]), 512)
+    x[::17] = draw.choice(np.float32([np.nan, np.inf, -np.inf, 1e30, -1e30, 0.24999999, -0.25000003]), len(x[::17]))
+    expected = onnxruntime.InferenceSession(target, providers=["CPUExecutionProvider"]).run(None, {"x": x})
+    done = subprocess.run([os.path.join(binaries, "mpcc"), target, "-o", compiled, "--name=m", "--march=native", "-q"], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        return f"mpcc ended with {done.returncode}: {done.stderr.strip()}"
+    got = execution.run_apart(binaries, compiled, {"x": x}, 300)
+    others = [(i, j) for i, pair in enumerate(zip(got, expected)) for j in np.flatnonzero(pair[0] != pair[1])]
+    return "; ".join(f"zero point {kinds[i][1]}: {x[j]} is {got[i][j]} instead of {expected[i][j]}" for i, j in others[:5])
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("binaries")
@@ -225,15 +248,16 @@ def main():
     parser.add_argument("--keep")
     arguments = parser.parse_args()
     faults = 0
-    for name in arguments.cases or CASES:
+    names = arguments.cases or [*CASES, "edges"]
+    for name in names:
         with tempfile.TemporaryDirectory() as scratch:
             folder = os.path.join(arguments.keep, name) if arguments.keep else scratch
             os.makedirs(folder, exist_ok=True)
-            fault = check(arguments.binaries, name, folder)
+            fault = (check_edges if name == "edges" else check)(arguments.binaries, name, folder)
         if fault:
             faults += 1
             print(f"wrong: {name}: {fault}")
-    print(f"ran {len(arguments.cases or CASES)} tests")
+    print(f"ran {len(names)} tests")
     return bool(faults)
 
 

@@ -49,7 +49,7 @@ def tool(*command):
 
 
 def open_batch(case):
-    """The samples of the case's inputs whose first extent the model leaves open: what a message asks for."""
+    """The samples of the case's inputs whose first extent the model leaves open; None where there is none."""
     for value in case.model.graph.input:
         shape = value.type.tensor_type.shape.dim
         array = case.inputs.get(value.name)
@@ -67,12 +67,12 @@ def run_case(case, binaries, folder):
     done = tool(*command)
     batch = open_batch(case)
     if done.returncode == 1 and "--batch=N" in done.stderr and batch:
-        done = tool(*command, f"--batch={batch}")
+        done, batch = tool(*command, f"--batch={batch}"), None
     if done.returncode == 1:
         return "refused", message(done.stderr)
     if done.returncode != 0:
         return "broken", f"mpcc ended with {done.returncode}: {message(done.stderr)}"
-    return comparison.compare(case, execution.run_apart(binaries, compiled, case.inputs, SECONDS))
+    return comparison.compare(case, execution.run_apart(binaries, compiled, case.inputs, SECONDS, 1 if batch is None else batch))
 
 
 def attempt(case, binaries, keep):

@@ -4,6 +4,7 @@
 #include "lib/Codegen/CPU/IsaVersions.h"
 #include "lib/Codegen/CPU/ConstantDivisions.h"
 #include "lib/Codegen/CPU/HalfConversions.h"
+#include "lib/Codegen/CPU/RoundedConversions.h"
 #include "mpc-rt/executable.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/TargetParser/Host.h"
@@ -33,6 +34,7 @@ static void setLevel(llvm::Function &function, const IsaLevel &level) {
   function.addFnAttr("target-cpu", level.cpu);
   function.addFnAttr("prefer-vector-width", level.vectorWidth);
   lowerHalfConversions(function, level.hasF16C);
+  lowerRoundedConversions(function);
   if (level.isa >= MPC_RT_ISA_X86_64_V4)
     lowerConstantDivisions(function);
 }

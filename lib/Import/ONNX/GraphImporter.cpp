@@ -359,7 +359,8 @@ bool GraphImporter::isTakenBatchFirst(llvm::StringRef name, const NodeValue &out
   return false;
 }
 
-/// Each output is a value of its own: the result of a layer that no other output has.
+/// Each output is a value of its own: the result of a layer that no other output has. A sequence is
+/// as many outputs as it has elements.
 void GraphImporter::importOutputs(const Scope &scope, llvm::SmallVectorImpl<mlir::Value> &outputs) {
   for (const ValueInfo &output : model.graph.outputs) {
     const NodeValue *value = scope.find(output.name);
@@ -369,22 +370,38 @@ void GraphImporter::importOutputs(const Scope &scope, llvm::SmallVectorImpl<mlir
     }
     if (isLost(*value))
       continue;
-    if (value->elements) {
-      error(output.name, "the output is a sequence; supported are tensors");
-      continue;
-    }
-    if (!value->place.isFirst() && !isTakenBatchFirst(output.name, *value))
-      continue;
-    mlir::Value result = value->value;
-    if (!result || llvm::isa<mlir::BlockArgument>(result) || llvm::is_contained(outputs, result) ||
-        result.getDefiningOp<LayerOp>().getKind() == "InputLayer") {
-      Node named;
-      named.name = output.name;
-      result = emitCopy(*this, *value, makePath(named, ""), result ? "Identity" : "Constant");
-    }
-    if (result)
-      outputs.push_back(result);
+    if (!value->elements)
+      importOutput(output.name, *value, outputs);
+    else if (value->isOptional || value->known != KnownElements::all || value->elements->empty())
+      error(output.name, "the output is a sequence of unknown or no elements, or an optional; "
+                         "supported are tensors, and sequences of some");
+    else
+      for (const auto &[i, element] : llvm::enumerate(*value->elements)) {
+        const std::string name = output.name + "_" + std::to_string(i);
+        if (llvm::any_of(model.graph.outputs,
+                         [&](const ValueInfo &other) { return other.name == name; }))
+          error(name, "two outputs would have this name: one is an element of '" + output.name +
+                          "'; rename it");
+        importOutput(name, element, outputs);
+      }
   }
+}
+
+void GraphImporter::importOutput(const std::string &name, const NodeValue &value,
+                                 llvm::SmallVectorImpl<mlir::Value> &outputs) {
+  if (!value.place.isFirst() && !isTakenBatchFirst(name, value))
+    return;
+  mlir::Value result = value.value;
+  if (!result || llvm::isa<mlir::BlockArgument>(result) || llvm::is_contained(outputs, result) ||
+      result.getDefiningOp<LayerOp>().getKind() == "InputLayer") {
+    Node named;
+    named.name = name;
+    result = emitCopy(*this, value, makePath(named, ""), result ? "Identity" : "Constant");
+  }
+  if (!result)
+    return;
+  outputs.push_back(result);
+  outputNames.push_back(name);
 }
 
 mlir::OwningOpRef<mlir::ModuleOp> GraphImporter::run() {
@@ -394,6 +411,9 @@ mlir::OwningOpRef<mlir::ModuleOp> GraphImporter::run() {
     error(path, message);
   };
   inputs.import(forward, scope, report);
+  for (const ValueInfo &input : model.graph.inputs)
+    if (input.type && input.type->kind == Type::Kind::Optional)
+      warn(input.name, "the input is optional; the library takes it as one that is given");
   importInitializers(model.graph, scope);
   importNodes(model.graph.nodes, scope, "");
   llvm::SmallVector<mlir::Value> outputs;

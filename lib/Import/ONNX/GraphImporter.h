@@ -53,6 +53,7 @@ public:
   llvm::ArrayRef<std::string> getWarnings() const { return warnings; }
 
   Forward forward;
+  std::vector<std::string> outputNames; ///< of what @forward returns
   const ImportOptions &options;
 
 private:
@@ -67,6 +68,8 @@ private:
   const Function *findOwnFunction(const Node &node) const;
   /// Whether the library may have an output's batch elsewhere than the file; false after an error.
   bool isTakenBatchFirst(llvm::StringRef name, const NodeValue &output);
+  void importOutput(const std::string &name, const NodeValue &value,
+                    llvm::SmallVectorImpl<mlir::Value> &outputs);
   void importOutputs(const Scope &scope, llvm::SmallVectorImpl<mlir::Value> &outputs);
 
   const Model &model;

@@ -27,8 +27,7 @@ llvm::Expected<ImportedModel> importOnnx(const Model &model, llvm::StringRef fil
     return std::move(errors);
   importer.forward.parameters->takeWeights(imported.weights);
   imported.warnings = importer.getWarnings().vec();
-  for (const ValueInfo &output : model.graph.outputs)
-    imported.outputNames.push_back(output.name);
+  imported.outputNames = std::move(importer.outputNames);
   return imported;
 }
 

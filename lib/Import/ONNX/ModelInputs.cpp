@@ -15,6 +15,14 @@ const llvm::SmallVector<int64_t> *ModelInputs::findGiven(llvm::StringRef name) c
   return given == options.inputShapes.end() ? nullptr : &given->second;
 }
 
+/// The type of the tensor that an input is, or an optional one has; null where it is none.
+static const Type *findTensorType(const ValueInfo &input) {
+  const Type *type = input.type ? &*input.type : nullptr;
+  if (type && type->kind == Type::Kind::Optional)
+    type = type->element.get();
+  return type && type->kind == Type::Kind::Tensor ? type : nullptr;
+}
+
 /// "(batch, 3, None)": extents that are open have the file's names.
 static std::string printDeclared(llvm::ArrayRef<Extent> extents) {
   std::string text;
@@ -29,9 +37,10 @@ static std::string printDeclared(llvm::ArrayRef<Extent> extents) {
 void ModelInputs::readNames() {
   for (const ValueInfo &input : graph.inputs) {
     const llvm::SmallVector<int64_t> *given = findGiven(input.name);
-    if (!given || !input.type || !input.type->shape || given->size() > input.type->shape->size())
+    const Type *type = findTensorType(input);
+    if (!given || !type || !type->shape || given->size() > type->shape->size())
       continue;
-    const auto named = llvm::ArrayRef(*input.type->shape).take_back(given->size());
+    const auto named = llvm::ArrayRef(*type->shape).take_back(given->size());
     for (const auto &[extent, number] : llvm::zip_equal(named, *given))
       if (!extent.value && !extent.symbol.empty() && !mlir::ShapedType::isDynamic(number))
         names.try_emplace(extent.symbol, number);
@@ -41,7 +50,7 @@ void ModelInputs::readNames() {
 /// One open extent is the batch; all others that are open must be given.
 std::optional<llvm::SmallVector<int64_t>> ModelInputs::closeShape(const ValueInfo &input,
                                                                   ReportFn report) {
-  const std::optional<std::vector<Extent>> &declared = input.type->shape;
+  const std::optional<std::vector<Extent>> &declared = findTensorType(input)->shape;
   const llvm::SmallVector<int64_t> *given = findGiven(input.name);
   if (!declared) {
     if (given)
@@ -79,7 +88,7 @@ std::optional<llvm::SmallVector<int64_t>> ModelInputs::closeShape(const ValueInf
 
 bool ModelInputs::closeBatch(const ValueInfo &input, llvm::SmallVectorImpl<int64_t> &shape,
                              ReportFn report) {
-  const std::vector<Extent> &declared = *input.type->shape;
+  const std::vector<Extent> &declared = *findTensorType(input)->shape;
   const auto isOpen = [](int64_t extent) { return mlir::ShapedType::isDynamic(extent); };
   const auto openCount = size_t(llvm::count_if(shape, isOpen));
   if (openCount == 0)
@@ -129,11 +138,61 @@ void ModelInputs::askForBatch(ReportFn report) const {
   for (const std::string &name : open) {
     const auto input =
         llvm::find_if(graph.inputs, [&](const ValueInfo &value) { return value.name == name; });
-    report(name, "leaves the batch in its shape " + printDeclared(*input->type->shape) +
+    report(name, "leaves the batch in its shape " + printDeclared(*findTensorType(*input)->shape) +
                      " open, which nodes of this model cannot; say it: --batch=1, or "
                      "--input-shape=" +
                      name + ":1,… with all extents");
   }
+}
+
+/// Which node would read the text, and where to do what it does.
+std::string ModelInputs::adviseOnText(llvm::StringRef input) const {
+  const std::string rest = "the program before the model, and give the model numbers";
+  for (const Node &node : graph.nodes)
+    if (llvm::is_contained(node.inputs, input))
+      return ", and " + node.op + " '" +
+             (node.name.empty() && !node.outputs.empty() ? node.outputs.front() : node.name) +
+             "' reads this one; do what it does in " + rest;
+  return "; leave text to " + rest;
+}
+
+NodeValue ModelInputs::importInput(const ValueInfo &input, Forward &forward, ReportFn report) {
+  const Type *type = findTensorType(input);
+  const mlir::Type element = type ? nominalType(forward.builder, type->type) : mlir::Type();
+  if (!element) {
+    report(input.name,
+           type ? "inputs of type " + spell(type->type).str() + " are not supported" +
+                      (type->type == DataType::String ? adviseOnText(input.name) : "")
+                : std::string("inputs that are no tensors are not supported; give the model the "
+                              "tensors, as inputs of their own"));
+    return {};
+  }
+  std::optional<llvm::SmallVector<int64_t>> shape = closeShape(input, report);
+  if (!shape)
+    return {};
+  if (llvm::is_contained(*shape, 0)) {
+    // It tells nothing: no argument of the model, but a list or a tensor that is empty.
+    Literal empty;
+    empty.type = type->type;
+    empty.tensor.elementType = element;
+    empty.tensor.shape = *shape;
+    return NodeValue::fromLiteral(std::move(empty));
+  }
+  if (!isAddressable(mlir::RankedTensorType::get(*shape, element))) {
+    report(input.name, "the input, of shape " + printShape(*shape) +
+                           ", has more than 2^47 bytes; no memory holds that");
+    return {};
+  }
+  NodeValue value;
+  const auto *batch = llvm::find(*shape, mlir::ShapedType::kDynamic);
+  if (batch != shape->end()) {
+    open.push_back(input.name);
+    value.place.axis = batch - shape->begin();
+    shape = value.place.arrange(*shape);
+  }
+  value.type = type->type;
+  value.value = forward.addInput(input.name, *shape, value.type);
+  return value;
 }
 
 void ModelInputs::import(Forward &forward, Scope &scope, ReportFn report) {
@@ -146,40 +205,13 @@ void ModelInputs::import(Forward &forward, Scope &scope, ReportFn report) {
   for (const ValueInfo &input : graph.inputs) {
     if (!isInput(input))
       continue;
-    NodeValue value;
-    if (!input.type || input.type->kind != Type::Kind::Tensor ||
-        !nominalType(forward.builder, input.type->type)) {
-      report(input.name,
-             input.type && input.type->kind == Type::Kind::Tensor
-                 ? "inputs of type " + spell(input.type->type).str() + " are not supported" +
-                       (input.type->type == DataType::String
-                            ? "; leave text to the program before the model"
-                            : "")
-                 : std::string("inputs that are no tensors are not supported; give the model the "
-                               "tensors, as inputs of their own"));
-    } else if (std::optional<llvm::SmallVector<int64_t>> shape = closeShape(input, report)) {
-      if (llvm::is_contained(*shape, 0)) {
-        // It tells nothing: no argument of the model, but a list or a tensor that is empty.
-        Literal empty;
-        empty.type = input.type->type;
-        empty.tensor.elementType = nominalType(forward.builder, empty.type);
-        empty.tensor.shape = *shape;
-        value.type = empty.type;
-        value.literal = std::make_shared<const Literal>(std::move(empty));
-      } else if (!isAddressable(mlir::RankedTensorType::get(
-                     *shape, nominalType(forward.builder, input.type->type))))
-        report(input.name, "the input, of shape " + printShape(*shape) +
-                               ", has more than 2^47 bytes; no memory holds that");
-      else {
-        const auto *batch = llvm::find(*shape, mlir::ShapedType::kDynamic);
-        if (batch != shape->end()) {
-          open.push_back(input.name);
-          value.place.axis = batch - shape->begin();
-          shape = value.place.arrange(*shape);
-        }
-        value.type = input.type->type;
-        value.value = forward.addInput(input.name, *shape, value.type);
-      }
+    NodeValue value = importInput(input, forward, report);
+    const bool isLost = !value.value && !value.literal;
+    if (!isLost && input.type->kind == Type::Kind::Optional) {
+      NodeValue optional;
+      optional.elements = std::make_shared<const std::vector<NodeValue>>(1, std::move(value));
+      optional.isOptional = true;
+      value = std::move(optional);
     }
     scope.set(input.name, std::move(value));
   }

@@ -22,10 +22,13 @@ public:
   void askForBatch(ReportFn report) const;
 
 private:
+  /// The tensor that the input is, or an optional one has; nothing known of it after an error.
+  NodeValue importInput(const ValueInfo &input, Forward &forward, ReportFn report);
   std::optional<llvm::SmallVector<int64_t>> closeShape(const ValueInfo &input, ReportFn report);
   /// Whether the extents that are still open leave the input one batch, as the others'; false after
   /// an error.
   bool closeBatch(const ValueInfo &input, llvm::SmallVectorImpl<int64_t> &shape, ReportFn report);
+  std::string adviseOnText(llvm::StringRef input) const;
   const llvm::SmallVector<int64_t> *findGiven(llvm::StringRef name) const;
   void readNames();
 

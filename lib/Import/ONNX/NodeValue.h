@@ -14,6 +14,9 @@
 
 namespace mpc::onnx {
 
+/// A sequence has known elements, or a known number of them alone, for one reason or the other.
+enum class KnownElements { all, countOfUnknownSizes, countOfOpenBatch };
+
 struct NodeValue {
   DataType type = DataType::Undefined;
   /// In @forward; null where only `literal` or `elements` says what it is.
@@ -24,6 +27,8 @@ struct NodeValue {
   /// A sequence, or an optional of none or one element; null for tensors.
   std::shared_ptr<const std::vector<NodeValue>> elements;
   bool isOptional = false;
+  /// Not of all: `elements` has as many as the sequence, and none can be read.
+  KnownElements known = KnownElements::all;
   /// The initializer that is a variable: its number among them, and what the file holds.
   std::optional<unsigned> variable;
 

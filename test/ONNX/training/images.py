@@ -41,6 +41,25 @@ class SpatialPyramid(nn.Module):
         return F.interpolate(x, size=size, mode="bilinear", align_corners=True)
 
 
+class NormalizedPyramid(nn.Module):
+    """The same as DeepLabV3 has it: batch normalisation behind every convolution, whose biases it takes away again."""
+
+    def __init__(self):
+        super().__init__()
+        self.stem = nn.Sequential(nn.Conv2d(3, 8, 3, 2, 1), nn.BatchNorm2d(8), nn.ReLU())
+        taps = [{"kernel_size": 1}, {"kernel_size": 3, "padding": 2, "dilation": 2}, {"kernel_size": 3, "padding": 3, "dilation": 3}]
+        self.rates = nn.ModuleList([nn.Sequential(nn.Conv2d(8, 6, **each), nn.BatchNorm2d(6), nn.ReLU()) for each in taps])
+        self.whole = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Conv2d(8, 6, 1), nn.BatchNorm2d(6), nn.ReLU())
+        self.merge, self.leave = nn.Sequential(nn.Conv2d(24, 8, 1), nn.BatchNorm2d(8), nn.ReLU()), nn.Conv2d(8, 2, 1)
+
+    def forward(self, x):
+        size = x.shape[-2:]
+        x = self.stem(x)
+        whole = F.interpolate(self.whole(x), size=x.shape[-2:], mode="bilinear", align_corners=False)
+        x = torch.cat([rate(x) for rate in self.rates] + [whole], 1)
+        return F.interpolate(self.leave(self.merge(x)), size=size, mode="bilinear", align_corners=False)
+
+
 class Variational(nn.Module):
     """A variational autoencoder whose noise is an input, clamped logarithms of variances, grouped transposed convolutions."""
 
@@ -115,6 +134,7 @@ class WindowAttention(nn.Module):
 CASES = {
     "grouped_convolutions": (GroupedConvolutions, {"x": [4, 10, 10]}, ("classes", [], 6)),
     "spatial_pyramid": (SpatialPyramid, {"x": [3, 16, 16]}, ("bits", [2, 16, 16], None)),
+    "normalized_pyramid": (NormalizedPyramid, {"x": [3, 16, 16]}, ("bits", [2, 16, 16], None)),
     "variational": (Variational, {"x": [1, 12, 12], "noise": [5]}, ("bits", [1, 12, 12], None)),
     "styled": (Styled, {"x": [3, 8, 8], "style": [4]}, ("numbers", [3, 8, 8], None)),
     "inception": (Inception, {"x": [2, 12, 12]}, ("classes", [], 3)),

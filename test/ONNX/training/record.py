@@ -72,9 +72,27 @@ def train(case, optimizer, arrays, target, narrow):
     return losses
 
 
+def watch_biases(module):
+    """A table that the backward pass fills: for each bias the largest sum of the magnitudes that its gradient is a sum of."""
+    magnitudes = {}
+
+    def watch(name):
+        def see(_, __, gradients):
+            places = [axis for axis in range(gradients[0].dim()) if axis != 1]
+            magnitudes[name] = gradients[0].abs().sum(dim=places).max().item()
+
+        return see
+
+    for name, inner in module.named_modules():
+        if isinstance(inner, torch.nn.Conv2d) and inner.bias is not None:
+            inner.register_full_backward_hook(watch(name + ".bias"))
+    return magnitudes
+
+
 def differentiate(case, arrays, target):
     """The loss of the first batch, in float64, and of each parameter its gradient's largest element and some others."""
     module = make(case).double().train()
+    magnitudes = watch_biases(module)
     *inputs, wanted = rows(case, [*arrays, target], 0)
     wide = [each.double() if each.is_floating_point() else each for each in [*inputs, wanted]]
     loss = loss_of(modules.CASES[case][2][0], module(*wide[:-1]), wide[-1])
@@ -83,6 +101,8 @@ def differentiate(case, arrays, target):
     for name, value in module.named_parameters():
         flat = value.grad.numpy().reshape(-1)
         gradients[name] = {"largest": float(np.abs(flat).max()), "elements": [float(f"{each:.9g}") for each in flat[draws.sample(name, flat.size)]]}
+        if name in magnitudes:
+            gradients[name]["magnitude"] = magnitudes[name]
     return {"loss": loss.item(), "gradients": gradients}
 
 

@@ -39,12 +39,22 @@ std::optional<std::pair<double, double>> rangeOf(DataType type) {
   }
 }
 
+/// Bounds that are integers stay the same in front of the rounding, less the zero point: there the
+/// conversion that follows can round. Of NaN the least integer is left, as by onnxruntime.
 Value saturate(B &b, Value x, Value zeroPoint, DataType type) {
-  const auto [least, most] = *rangeOf(type);
-  Value y = b.make<RoundOp>(x);
+  const auto [lowest, highest] = *rangeOf(type);
+  Value least = b.makeConstant(lowest), most = b.makeConstant(highest);
+  if (zeroPoint) {
+    Value shift = b.isFloat(zeroPoint) ? zeroPoint : b.makeCastToFloat(zeroPoint);
+    least = b.make<SubtractOp>(least, shift);
+    most = b.make<SubtractOp>(most, shift);
+  }
+  Value y = b.makeSelect(ComparePredicate::GT, x, least, x, least);
+  y = b.makeSelect(ComparePredicate::LT, y, most, y, most);
+  const mlir::Type i32 = b.builder.getI32Type();
+  y = castTo(b, b.make<RoundOp>(y), i32);
   if (zeroPoint)
-    y = b.make<AddOp>(y, b.isFloat(zeroPoint) ? zeroPoint : b.makeCastToFloat(zeroPoint));
-  y = b.make<MinimumOp>(b.make<MaximumOp>(y, b.makeConstant(least)), b.makeConstant(most));
+    y = b.make<AddOp>(y, castTo(b, zeroPoint, i32));
   return castTo(b, y, nominalType(b.builder, type));
 }
 

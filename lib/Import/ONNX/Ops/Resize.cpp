@@ -61,6 +61,7 @@ std::optional<Resizing> readResizing(B &b) {
   resizing.cubic = b.attributes.getNumber("cubic_coeff_a", -0.75);
   resizing.antialias = b.attributes.getFlag("antialias") && resizing.mode != Mode::Nearest;
   resizing.excludesOutside = b.attributes.getFlag("exclude_outside");
+  b.attributes.ignore("extrapolation_value"); // where nothing is outside
   return resizing;
 }
 
@@ -120,7 +121,7 @@ void apply(B &b, Value x, const Resizing &resizing, llvm::ArrayRef<ResizedAxis> 
       continue;
     llvm::SmallVector<bool> has;
     for (int64_t place = 0; place < axis.places; ++place)
-      has.push_back(tables.back().indices[size_t(place * tables.back().taps)] >= 0);
+      has.push_back(!isOutside(resizing, axis, place));
     if (!llvm::is_contained(has, false))
       continue;
     Extents shape(size_t(rank), 1);

@@ -40,7 +40,7 @@ struct Formula {
     case Coordinates::Asymmetric:
       return divide(place, axis.scale);
     case Coordinates::PytorchHalfPixel:
-      return b.makeSelect(isOne, number(-0.5), half);
+      return axis.places == 1 ? b.makeConstant({1}, llvm::SmallVector<double>{0.0}) : half;
     case Coordinates::HalfPixel:
       return half;
     case Coordinates::HalfPixelSymmetric:
@@ -51,8 +51,9 @@ struct Formula {
       break;
     }
     Value size = times(subtract(axis.end, axis.begin), number(extent - 1));
-    return add(b.makeSelect(isOne, times(size, number(0.5)), divide(times(place, size), reach)),
-               times(axis.begin, number(extent - 1)));
+    Value along = axis.places == 1 ? b.makeReshape(times(size, number(0.5)), {1})
+                                   : divide(times(place, size), reach);
+    return add(along, times(axis.begin, number(extent - 1)));
   }
 
   /// Keys's kernel at a distance below 1, and from 1 to 2.

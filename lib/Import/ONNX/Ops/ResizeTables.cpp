@@ -15,20 +15,23 @@ using Coordinates = Resizing::Coordinates;
 /// The coordinate in the input of a place of the result.
 double coordinateOf(const Resizing &resizing, const ResizedAxis &axis, double place) {
   const double extent = double(axis.extent), width = axis.scale * extent;
+  // ONNX's text says this of the extent of the result; its evaluator, of the product with the
+  // scale.
+  const bool isOnePlace = axis.places == 1;
   switch (resizing.coordinates) {
   case Coordinates::AlignCorners:
     return width == 1.0 ? 0.0 : place * (extent - 1) / (width - 1);
   case Coordinates::Asymmetric:
     return place / axis.scale;
   case Coordinates::PytorchHalfPixel:
-    return width == 1.0 ? -0.5 : (place + 0.5) / axis.scale - 0.5;
+    return isOnePlace ? 0.0 : (place + 0.5) / axis.scale - 0.5;
   case Coordinates::HalfPixel:
     return (place + 0.5) / axis.scale - 0.5;
   case Coordinates::HalfPixelSymmetric:
     return extent / 2 * (1 - double(axis.places) / width) + (place + 0.5) / axis.scale - 0.5;
   case Coordinates::CropAndResize: {
     const double size = (axis.end - axis.begin) * (extent - 1);
-    return (width == 1.0 ? size / 2 : place * size / (width - 1)) + axis.begin * (extent - 1);
+    return (isOnePlace ? size / 2 : place * size / (width - 1)) + axis.begin * (extent - 1);
   }
   }
   return 0.0;
@@ -81,6 +84,12 @@ double weightOf(const Resizing &resizing, double scale, int64_t neighbour, doubl
 
 } // namespace
 
+bool isOutside(const Resizing &resizing, const ResizedAxis &axis, int64_t place) {
+  const double at = coordinateOf(resizing, axis, double(place));
+  return resizing.coordinates == Coordinates::CropAndResize &&
+         (at < 0 || at > double(axis.extent - 1));
+}
+
 ResampleTable tabulate(const Resizing &resizing, const ResizedAxis &axis) {
   ResampleTable table;
   table.axis = axis.axis;
@@ -92,15 +101,14 @@ ResampleTable tabulate(const Resizing &resizing, const ResizedAxis &axis) {
     // The neighbour on the left lies before the coordinate, so that the ratio is in (0, 1].
     const auto left = int64_t(std::ceil(at)) - 1;
     const double ratio = at - double(left);
-    const bool isOutside = resizing.coordinates == Coordinates::CropAndResize &&
-                           (at < 0 || at > double(axis.extent - 1));
+    const bool hasNone = isOutside(resizing, axis, place);
     llvm::SmallVector<int64_t> indices;
     llvm::SmallVector<double> weights;
     double sum = 0.0;
     for (int64_t i = first; i < first + count; ++i) {
       const int64_t index = left + i;
-      const bool isHidden = isOutside || (resizing.excludesOutside && !isNearest &&
-                                          (index < 0 || index >= axis.extent));
+      const bool isHidden = hasNone || (resizing.excludesOutside && !isNearest &&
+                                        (index < 0 || index >= axis.extent));
       const double weight = isHidden ? 0.0 : weightOf(resizing, axis.scale, i, ratio);
       if (isNearest && weight == 0.0)
         continue;

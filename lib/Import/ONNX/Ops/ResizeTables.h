@@ -31,8 +31,11 @@ struct ResizedAxis {
   double begin = 0.0, end = 1.0; ///< the region of interest
 };
 
-/// Weights of the neighbours of each place; places whose coordinate lies outside of the input
-/// (CropAndResize) have none.
+/// Whether the coordinate of a place of the result lies outside of the input, which only those of
+/// CropAndResize do: such a place has the value that stands for what is not there.
+bool isOutside(const Resizing &resizing, const ResizedAxis &axis, int64_t place);
+
+/// Weights of the neighbours of each place; places outside of the input have none.
 ResampleTable tabulate(const Resizing &resizing, const ResizedAxis &axis);
 
 } // namespace mpc::onnx

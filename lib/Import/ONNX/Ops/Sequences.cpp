@@ -22,12 +22,27 @@ NodeValue makeSequence(Elements elements, bool isOptional = false) {
   return value;
 }
 
+/// False, after an error, where no element of the sequence can be read.
+bool checkKnown(GraphImporter &importer, const Node &node, unsigned i, const NodeValue &value,
+                llvm::StringRef path) {
+  if (value.known == KnownElements::countOfOpenBatch) {
+    importer.errorOfOpenBatch(path, node.op + ": the elements of input " + llvm::Twine(i) +
+                                        " are parts of the open batch");
+    return false;
+  }
+  return value.known == KnownElements::all ||
+         refuse(importer, node, path,
+                "the elements of input " + llvm::Twine(i) +
+                    " have sizes that are no constants, and a compiled model has static shapes; "
+                    "split the tensor before the model, or into constant sizes");
+}
+
 /// Input `i`, a sequence; null after an error.
 const Elements *readSequence(GraphImporter &importer, const Node &node, unsigned i,
                              const Scope &scope, llvm::StringRef path) {
   const NodeValue *value = importer.read(node, i, scope, path);
   if (value && value->elements && !value->isOptional)
-    return value->elements.get();
+    return checkKnown(importer, node, i, *value, path) ? value->elements.get() : nullptr;
   refuse(importer, node, path, "input " + llvm::Twine(i) + " is no sequence");
   return nullptr;
 }
@@ -125,11 +140,32 @@ bool sequenceErase(GraphImporter &importer, const Node &node, Scope &scope, llvm
 
 bool sequenceLength(GraphImporter &importer, const Node &node, Scope &scope, llvm::StringRef path,
                     const NodeAttributes &attributes) {
-  const Elements *elements = readSequence(importer, node, 0, scope, path);
-  if (!elements)
-    return false;
+  const NodeValue *value = importer.read(node, 0, scope, path);
+  if (!value || !value->elements || value->isOptional)
+    return refuse(importer, node, path, "input 0 is no sequence");
+  if (value->known != KnownElements::all)
+    importer.warn(path, "'" + node.inputs[0] +
+                            "' is split into sizes that are not known here: the library does not "
+                            "check that they are the tensor's together");
   Pieces pieces(importer, path, node.op);
-  importer.setOutput(node, 0, scope, pieces.makeInteger(int64_t(elements->size())));
+  importer.setOutput(node, 0, scope, pieces.makeInteger(int64_t(value->elements->size())));
+  return true;
+}
+
+/// The result of a SplitToSequence of which only the length is known: as many as `split` has sizes.
+bool setCountedSequence(GraphImporter &importer, const Node &node, Scope &scope,
+                        llvm::StringRef path, const NodeValue *split, KnownElements known) {
+  const auto shape = split ? importer.getShape(*split) : llvm::SmallVector<int64_t>();
+  if (shape.size() != 1 || mlir::ShapedType::isDynamic(shape.front())) {
+    if (known == KnownElements::countOfUnknownSizes)
+      return refuse(importer, node, path, "needs constant sizes");
+    importer.errorOfOpenBatch(path,
+                              node.op + ": needs an axis of the tensor that is not the open batch");
+    return false;
+  }
+  NodeValue sequence = makeSequence(Elements(size_t(shape.front())));
+  sequence.known = known;
+  importer.setOutput(node, 0, scope, std::move(sequence));
   return true;
 }
 
@@ -141,18 +177,22 @@ bool splitToSequence(GraphImporter &importer, const Node &node, Scope &scope, ll
   const auto shape = importer.getShape(*x);
   const int64_t rank = int64_t(shape.size()), written = attributes.getInteger("axis", 0);
   const int64_t axis = written < 0 ? written + rank : written;
-  if (axis < 0 || axis >= rank || mlir::ShapedType::isDynamic(shape[size_t(axis)])) {
-    importer.errorOfOpenBatch(path,
-                              node.op + ": needs an axis of the tensor that is not the open batch");
-    return false;
-  }
+  if (axis < 0 || axis >= rank)
+    return refuse(importer, node, path, "needs an axis of the tensor");
   const int64_t extent = shape[size_t(axis)];
+  const bool isOpen = mlir::ShapedType::isDynamic(extent);
+  const NodeValue *split = importer.read(node, 1, scope, path);
+  const std::shared_ptr<const Literal> literal = split ? importer.getLiteral(*split) : nullptr;
+  const bool isConstant = !split || (literal && !literal->hasBatch && literal->isInteger());
+  if (isOpen || !isConstant) {
+    attributes.ignore("keepdims");
+    return setCountedSequence(importer, node, scope, path, split,
+                              isOpen ? KnownElements::countOfOpenBatch
+                                     : KnownElements::countOfUnknownSizes);
+  }
   llvm::SmallVector<int64_t> sizes;
   bool drops = false;
-  if (const NodeValue *split = importer.read(node, 1, scope, path)) {
-    std::shared_ptr<const Literal> literal = importer.getLiteral(*split);
-    if (!literal || literal->hasBatch || !literal->isInteger())
-      return refuse(importer, node, path, "needs constant sizes");
+  if (split) {
     attributes.ignore("keepdims"); // says nothing beside sizes
     if (literal->tensor.shape.empty()) {
       const int64_t size = literal->tensor.integers.front();
@@ -213,6 +253,8 @@ bool sequenceMap(GraphImporter &importer, const Node &node, Scope &scope, llvm::
     Scope inner(&scope);
     for (unsigned i = 0; i < node.inputs.size(); ++i) {
       const NodeValue *value = importer.read(node, i, scope, path);
+      if (value && !checkKnown(importer, node, i, *value, path))
+        return false;
       if (!value || (value->elements && value->elements->size() <= step))
         return refuse(importer, node, path, "has sequences of different lengths");
       inner.set(body->inputs[i].name, value->elements ? (*value->elements)[step] : *value);

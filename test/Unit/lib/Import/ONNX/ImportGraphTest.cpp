@@ -324,6 +324,37 @@ TEST_F(ImportGraphTest, StatedShapesStandForShapesThatAreNoConstants) {
   EXPECT_NE(import().find("m.onnx:turn: Reshape: the shape must be constant"), std::string::npos);
 }
 
+// `sizes` is an input, so that only the number of parts is known.
+TEST_F(ImportGraphTest, SequencesOfUnknownSizesHaveALength) {
+  model.graph.inputs = {makeValue("x", DataType::Float, {6}),
+                        makeValue("sizes", DataType::Int64, {3})};
+  model.graph.nodes = {makeNode("SplitToSequence", {"x", "sizes"}, {"parts"}),
+                       makeNode("SequenceLength", {"parts"}, {"count"})};
+  model.graph.outputs = {makeValue("count", DataType::Int64, {})};
+  ASSERT_EQ(import(), "");
+  ASSERT_EQ(imported.warnings.size(), 1u);
+  EXPECT_NE(imported.warnings.front().find("does not check"), std::string::npos);
+  // The same of the open batch.
+  model.graph.inputs.front() = makeValue("x", DataType::Float, {-1});
+  ASSERT_EQ(import(), "");
+}
+
+TEST_F(ImportGraphTest, SequencesOfUnknownSizesHaveNoElements) {
+  model.graph.inputs = {makeValue("x", DataType::Float, {6}),
+                        makeValue("sizes", DataType::Int64, {3})};
+  model.graph.nodes = {
+      makeNode("SplitToSequence", {"x", "sizes"}, {"parts"}),
+      makeNode("ConcatFromSequence", {"parts"}, {"y"}, {makeAttribute("axis", int64_t(0))})};
+  model.graph.outputs = {makeValue("y", DataType::Float, {6})};
+  EXPECT_EQ(import(),
+            "m.onnx:y: ConcatFromSequence: the elements of input 0 have sizes that are no "
+            "constants, and a compiled model has static shapes; split the tensor before "
+            "the model, or into constant sizes");
+  model.graph.inputs.front() = makeValue("x", DataType::Float, {-1});
+  EXPECT_NE(import().find("are parts of the open batch; say the batch: --batch=N"),
+            std::string::npos);
+}
+
 TEST_F(ImportGraphTest, RunningStatisticsMoveInTraining) {
   makeProduct();
   for (const char *name : {"scale", "bias", "mean", "variance"})
