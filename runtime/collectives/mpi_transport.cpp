@@ -98,6 +98,10 @@ public:
   const char *name() const override { return calls.name(); }
   bool mustStayOnOneThread() const override { return staysOnOneThread; }
   void endJob(int code) override { calls.endJob(code); }
+  void giveUp() override { isJobBroken = true; }
+  const char *hostOf(unsigned peer) const override {
+    return hosts.empty() ? "an unknown host" : &hosts[peer * hostBytes];
+  }
 
   mpc_rt_status_t exchange(const Exchange &call) override {
     const size_t pieceBytes = isNear(call.peer) ? mostBytes : calls.eagerBytes();
@@ -131,6 +135,34 @@ public:
         return status;
     }
     return MPC_RT_OK;
+  }
+
+  // Every rank that waits too long tells all others for whom; who says nothing is the one.
+  unsigned findSilent(unsigned peer) override {
+    std::vector<uint32_t> awaited(ranks, UINT32_MAX);
+    std::vector<MpiRequest> sent(ranks), received(ranks);
+    uint32_t &own = waiting[ownRank] = peer; // outlives this call, as what is under way may
+    for (unsigned other = 0; other != ranks; ++other) {
+      if (other == ownRank)
+        continue;
+      (void)calls.receive(communicator, &waiting[other], sizeof own, other, waitingTag,
+                          received[other]);
+      (void)calls.send(communicator, &own, sizeof own, other, waitingTag, sent[other]);
+    }
+    const auto begin = Clock::now();
+    while (secondsSince(begin) < waitingSeconds) {
+      for (unsigned other = 0; other != ranks; ++other) {
+        bool done = false;
+        if (calls.isUnderWay(received[other]) && calls.test(received[other], done) && done)
+          awaited[other] = waiting[other];
+      }
+      timespec pause = {0, 1000000};
+      nanosleep(&pause, nullptr);
+    }
+    stopReceiving(calls, received);
+    for (unsigned steps = 0; steps != ranks && awaited[peer] < ranks; ++steps)
+      peer = awaited[peer];
+    return peer;
   }
 
 private:
@@ -201,7 +233,7 @@ private:
       sched_yield();
       const double waited = secondsSince(begin);
       if (waited > timeoutSeconds) {
-        isJobBroken = true;
+        giveUp();
         const unsigned silent = findSilent(peer);
         return fail(MPC_RT_UNAVAILABLE,
                     "rank %u on %s has not answered for %.0f seconds, says rank %u; it hangs or is "
@@ -215,41 +247,8 @@ private:
     }
   }
 
-  // The rank that `peer` waits for in the end, which may be another one: every rank that waits too
-  // long tells all others for whom, and who says nothing is the one.
-  unsigned findSilent(unsigned peer) {
-    std::vector<uint32_t> awaited(ranks, UINT32_MAX);
-    std::vector<MpiRequest> sent(ranks), received(ranks);
-    uint32_t &own = waiting[ownRank] = peer; // outlives this call, as what is under way may
-    for (unsigned other = 0; other != ranks; ++other) {
-      if (other == ownRank)
-        continue;
-      (void)calls.receive(communicator, &waiting[other], sizeof own, other, waitingTag,
-                          received[other]);
-      (void)calls.send(communicator, &own, sizeof own, other, waitingTag, sent[other]);
-    }
-    const auto begin = Clock::now();
-    while (secondsSince(begin) < waitingSeconds) {
-      for (unsigned other = 0; other != ranks; ++other) {
-        bool done = false;
-        if (calls.isUnderWay(received[other]) && calls.test(received[other], done) && done)
-          awaited[other] = waiting[other];
-      }
-      timespec pause = {0, 1000000};
-      nanosleep(&pause, nullptr);
-    }
-    stopReceiving(calls, received);
-    for (unsigned steps = 0; steps != ranks && awaited[peer] < ranks; ++steps)
-      peer = awaited[peer];
-    return peer;
-  }
-
-  const char *hostOf(unsigned peer) const {
-    return hosts.empty() ? "an unknown host" : &hosts[peer * hostBytes];
-  }
-
-  mpc_rt_status_t failWith(unsigned peer, const char *what) const {
-    isJobBroken = true;
+  mpc_rt_status_t failWith(unsigned peer, const char *what) {
+    giveUp();
     return fail(MPC_RT_UNAVAILABLE, "%s: %s rank %u on %s; rank %u stops", calls.name(), what, peer,
                 hostOf(peer), ownRank);
   }

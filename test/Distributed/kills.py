@@ -20,6 +20,8 @@ import tensor_files  # noqa: E402
 parser = launch.Arguments(pypi=True)
 parser.add_argument("--kills", type=int, default=30, help="at random steps; of the other kinds there are fewer")
 parser.add_argument("--seed", type=int, default=1)
+parser.add_argument("--model", default="cnn")
+parser.add_argument("--device", help="of mpc-run: cuda:0; MPC_COLLECTIVES in the environment says how ranks send")
 arguments = parser.parse_args()
 
 checks = launch.Checks()
@@ -32,21 +34,22 @@ TRIES = 20  # of a kill, each of which may come too late
 launchers = launch.of(arguments.pypi)
 work = arguments.work.resolve()
 
-models.write(work, STEPS * BATCH, ["cnn"])
+models.write(work, STEPS * BATCH, [arguments.model])
 model = work / "model"
 shutil.rmtree(model, ignore_errors=True)
-subprocess.run([arguments.bin / "mpcc", work / "cnn.json", "-o", model, "-q",
-                "--distributed", "--march=native", "--initialize=3", "--policy=mixed_float16",
+subprocess.run([arguments.bin / "mpcc", work / f"{arguments.model}.json", "-o", model, "-q", "--distributed",
+                *(["--target=cuda:source", "--march=x86-64-v2"] if arguments.device else ["--march=native"]),
+                "--initialize=3", "--policy=mixed_float16",
                 "--loss=sparse_categorical_crossentropy", "--optimizer=adam"], check=True)  # fmt: skip
 kept, saved, pids = work / "kept", work / "saved.safetensors", work / "pids"
 
 
 def training(*options):
     return [str(part) for part in (
-        arguments.bin / "mpc-run", "train", model, "--data", work / "cnn.npz",
+        arguments.bin / "mpc-run", "train", model, "--data", work / f"{arguments.model}.npz",
         "--batch-size", BATCH, "--epochs", EPOCHS, "--seed", 5, "--threads", 1, "--save", saved,
         "--checkpoint", kept, "--save-freq", EVERY, "--keep", 3, "--deterministic-ranks", RANKS,
-        *options)]  # fmt: skip
+        *(["--device", arguments.device] if arguments.device else []), *options)]  # fmt: skip
 
 
 def steps_done():
@@ -92,7 +95,8 @@ class Kill:
     def is_told(self, shown, job):
         """Whether the launcher says who it was."""
         line = " ".join(shown.split())  # Open MPI 5 breaks it
-        return (re.search(rf"process rank {self.rank} with PID \d+ on node \S+ exited on signal 9", line)
+        return (re.search(rf"NCCL: the connection is lost to rank {self.rank} on \S+:", line)
+                or re.search(rf"process rank {self.rank} with PID \d+ on node \S+ exited on signal 9", line)
                 # MPICH says which process and where; it may be one of those that it then ends itself.
                 or re.search(rf"PID ({'|'.join(map(str, map(job.pid, job.begun())))}) RUNNING AT \S+ = (KILLED BY SIGNAL|EXIT CODE): 9", line))  # fmt: skip
 
@@ -219,6 +223,8 @@ def check_kill(launcher, kill):
 
 few = max(2, arguments.kills // 5)
 for launcher in launchers:
+    if arguments.device:
+        launch.check_nccl(checks, launcher, arguments)
     for kind, count in ((Kill, arguments.kills), (AtTheStart, few), (InCheckpoint, few), (InWeights, few)):
         for _ in range(count):
             check_kill(launcher, kind())
