@@ -49,18 +49,14 @@ def failing(kind, groups, *options):
 plain, aborted, shown = failing("none", 0)
 check("ranks send by NCCL, and nobody aborts", plain.returncode == 0 and "done over NCCL" in plain.stdout and not aborted, shown)
 for kind, message in MESSAGES.items():
-    for groups in (0, 5):
-        if kind == "join" and groups:
-            continue
-        for options in ((), ("leave", "9")):
-            what = f"{kind} after {groups} groups {' '.join(options)}".strip()
-            job, aborted, shown = failing(kind, groups, *options)
-            # Both ranks of a message that does not go give up; who is first ends the job.
-            late = message == LATE
-            check(f"{what}: the job ends in time", job.returncode != 0 and job.seconds < SECONDS
-                  and "done over" not in job.stdout, shown)  # fmt: skip
-            check(f"{what}: the communicator is aborted", aborted if late else FAULTY in aborted, shown)
-            # Where a rank leaves, nobody asks what it has found.
-            check(f"{what}: rank and host are named", options or re.search(message, " ".join(shown.split())), shown)
+    for groups, options in ((0, ()), (0 if kind == "join" else 5, ("leave", "9"))):
+        what = f"{kind} after {groups} groups {' '.join(options)}".strip()
+        job, aborted, shown = failing(kind, groups, *options)
+        check(f"{what}: the job ends in time", job.returncode != 0 and job.seconds < SECONDS
+              and "done over" not in job.stdout, shown)  # fmt: skip
+        # Both ranks of a message that does not go give up; who is first ends the job.
+        check(f"{what}: the communicator is aborted", aborted if message == LATE else FAULTY in aborted, shown)
+        # Where a rank leaves, nobody asks what it has found.
+        check(f"{what}: rank and host are named", options or re.search(message, " ".join(shown.split())), shown)
 
 checks.end()
