@@ -8,6 +8,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
@@ -41,14 +42,20 @@ std::unique_ptr<MpiCalls> &openedMpi() {
   return calls;
 }
 
-// Whether a rank was lost: MPI's end would wait for it.
+// Whether a rank was lost: MPI's own end would wait for it.
 std::atomic<bool> isJobBroken{false};
 
-// Ends the MPI that the runtime began when the process ends well. A process that ends otherwise
-// leaves MPI as it is: the launcher then ends the other ranks.
-void finalizeAtExit() {
-  if (openedMpi() && !openedMpi()->isFinalized() && !isJobBroken)
+// Ends the MPI that the runtime began when the process ends by itself. MPICH's launcher would wait
+// for a rank that hangs on another host than those that have ended.
+void endMpiAtExit() {
+  if (!openedMpi() || openedMpi()->isFinalized())
+    return;
+  if (isJobBroken) {
+    std::fflush(nullptr);
+    openedMpi()->endJob(1);
+  } else {
     openedMpi()->finalize();
+  }
 }
 
 // A failed exchange gives memory back, into which nothing may be written then.
@@ -287,7 +294,7 @@ mpc_rt_status_t openMpi() {
   openedMpi() = std::move(opened);
   // Registered after what MPI registered for the end of the process: it runs before that.
   if (isOurs)
-    std::atexit(finalizeAtExit);
+    std::atexit(endMpiAtExit);
   return MPC_RT_OK;
 }
 

@@ -20,13 +20,14 @@ import tensor_files  # noqa: E402
 parser = launch.Arguments(pypi=True)
 parser.add_argument("--kills", type=int, default=30, help="at random steps; of the other kinds there are fewer")
 parser.add_argument("--seed", type=int, default=1)
+parser.add_argument("--steps", type=int, default=60, help="of each of the three epochs")
 parser.add_argument("--model", default="cnn")
 parser.add_argument("--device", help="of mpc-run: cuda:0; MPC_COLLECTIVES in the environment says how ranks send")
 arguments = parser.parse_args()
 
 checks = launch.Checks()
 check = checks.check
-RANKS, STEPS, EPOCHS, BATCH = 4, 60, 3, 96
+RANKS, STEPS, EPOCHS, BATCH = 4, arguments.steps, 3, 96
 LAST, EVERY = EPOCHS * STEPS, 5  # a checkpoint
 SECONDS = 30  # in which a job has to end
 TRIES = 20  # of a kill, each of which may come too late
