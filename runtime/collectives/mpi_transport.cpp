@@ -44,15 +44,22 @@ std::unique_ptr<MpiCalls> &openedMpi() {
 
 // Whether a rank was lost: MPI's own end would wait for it.
 std::atomic<bool> isJobBroken{false};
+// Whether the job is being ended: an MPI may end the process by exit().
+std::atomic<bool> isJobEnding{false};
+
+void endWholeJob(int code) {
+  isJobEnding = true;
+  openedMpi()->endJob(code);
+}
 
 // Ends the MPI that the runtime began when the process ends by itself. MPICH's launcher would wait
 // for a rank that hangs on another host than those that have ended.
 void endMpiAtExit() {
-  if (!openedMpi() || openedMpi()->isFinalized())
+  if (isJobEnding || !openedMpi() || openedMpi()->isFinalized())
     return;
   if (isJobBroken) {
     std::fflush(nullptr);
-    openedMpi()->endJob(1);
+    endWholeJob(1);
   } else {
     openedMpi()->finalize();
   }
@@ -104,7 +111,7 @@ public:
   unsigned size() const override { return ranks; }
   const char *name() const override { return calls.name(); }
   bool mustStayOnOneThread() const override { return staysOnOneThread; }
-  void endJob(int code) override { calls.endJob(code); }
+  void endJob(int code) override { endWholeJob(code); }
   void giveUp() override { isJobBroken = true; }
   const char *hostOf(unsigned peer) const override {
     return hosts.empty() ? "an unknown host" : &hosts[peer * hostBytes];

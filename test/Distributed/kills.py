@@ -177,7 +177,7 @@ def killed(launcher, kill):
         has_begun = job.has_begun()
         if has_begun:
             job.go_on()
-        shown, left = job.end()
+        shown, left = job.end(seconds=600)  # it has its work to do
         if not has_begun:
             print(f"{launcher.name} started no ranks:\n{shown}", file=sys.stderr)
         elif not check(f"{launcher.name}: a job that nobody killed ends well",
