@@ -49,7 +49,7 @@ struct Config {
   int blocking;
 };
 
-// What the environment has a rank's NCCL do wrong.
+// A fault that the environment asks of the NCCL of one rank.
 struct Fault {
   char kind[16] = ""; // join, send, receive, end, ask, lose, connect, hang
   int rank = -1, groups = 0;
