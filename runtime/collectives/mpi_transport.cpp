@@ -8,6 +8,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
@@ -41,14 +42,27 @@ std::unique_ptr<MpiCalls> &openedMpi() {
   return calls;
 }
 
-// Whether a rank was lost: MPI's end would wait for it.
+// Whether a rank was lost: MPI's own end would wait for it.
 std::atomic<bool> isJobBroken{false};
+// Whether the job is being ended: an MPI may end the process by exit().
+std::atomic<bool> isJobEnding{false};
 
-// Ends the MPI that the runtime began when the process ends well. A process that ends otherwise
-// leaves MPI as it is: the launcher then ends the other ranks.
-void finalizeAtExit() {
-  if (openedMpi() && !openedMpi()->isFinalized() && !isJobBroken)
+void endWholeJob(int code) {
+  isJobEnding = true;
+  openedMpi()->endJob(code);
+}
+
+// Ends the MPI that the runtime began when the process ends by itself. MPICH's launcher would wait
+// for a rank that hangs on another host than those that have ended.
+void endMpiAtExit() {
+  if (isJobEnding || !openedMpi() || openedMpi()->isFinalized())
+    return;
+  if (isJobBroken) {
+    std::fflush(nullptr);
+    endWholeJob(1);
+  } else {
     openedMpi()->finalize();
+  }
 }
 
 // A failed exchange gives memory back, into which nothing may be written then.
@@ -97,7 +111,11 @@ public:
   unsigned size() const override { return ranks; }
   const char *name() const override { return calls.name(); }
   bool mustStayOnOneThread() const override { return staysOnOneThread; }
-  void endJob(int code) override { calls.endJob(code); }
+  void endJob(int code) override { endWholeJob(code); }
+  void giveUp() override { isJobBroken = true; }
+  const char *hostOf(unsigned peer) const override {
+    return hosts.empty() ? "an unknown host" : &hosts[peer * hostBytes];
+  }
 
   mpc_rt_status_t exchange(const Exchange &call) override {
     const size_t pieceBytes = isNear(call.peer) ? mostBytes : calls.eagerBytes();
@@ -131,6 +149,34 @@ public:
         return status;
     }
     return MPC_RT_OK;
+  }
+
+  // Every rank that waits too long tells all others for whom; who says nothing is the one.
+  unsigned findSilent(unsigned peer) override {
+    std::vector<uint32_t> awaited(ranks, UINT32_MAX);
+    std::vector<MpiRequest> sent(ranks), received(ranks);
+    uint32_t &own = waiting[ownRank] = peer; // outlives this call, as what is under way may
+    for (unsigned other = 0; other != ranks; ++other) {
+      if (other == ownRank)
+        continue;
+      (void)calls.receive(communicator, &waiting[other], sizeof own, other, waitingTag,
+                          received[other]);
+      (void)calls.send(communicator, &own, sizeof own, other, waitingTag, sent[other]);
+    }
+    const auto begin = Clock::now();
+    while (secondsSince(begin) < waitingSeconds) {
+      for (unsigned other = 0; other != ranks; ++other) {
+        bool done = false;
+        if (calls.isUnderWay(received[other]) && calls.test(received[other], done) && done)
+          awaited[other] = waiting[other];
+      }
+      timespec pause = {0, 1000000};
+      nanosleep(&pause, nullptr);
+    }
+    stopReceiving(calls, received);
+    for (unsigned steps = 0; steps != ranks && awaited[peer] < ranks; ++steps)
+      peer = awaited[peer];
+    return peer;
   }
 
 private:
@@ -201,7 +247,7 @@ private:
       sched_yield();
       const double waited = secondsSince(begin);
       if (waited > timeoutSeconds) {
-        isJobBroken = true;
+        giveUp();
         const unsigned silent = findSilent(peer);
         return fail(MPC_RT_UNAVAILABLE,
                     "rank %u on %s has not answered for %.0f seconds, says rank %u; it hangs or is "
@@ -215,41 +261,8 @@ private:
     }
   }
 
-  // The rank that `peer` waits for in the end, which may be another one: every rank that waits too
-  // long tells all others for whom, and who says nothing is the one.
-  unsigned findSilent(unsigned peer) {
-    std::vector<uint32_t> awaited(ranks, UINT32_MAX);
-    std::vector<MpiRequest> sent(ranks), received(ranks);
-    uint32_t &own = waiting[ownRank] = peer; // outlives this call, as what is under way may
-    for (unsigned other = 0; other != ranks; ++other) {
-      if (other == ownRank)
-        continue;
-      (void)calls.receive(communicator, &waiting[other], sizeof own, other, waitingTag,
-                          received[other]);
-      (void)calls.send(communicator, &own, sizeof own, other, waitingTag, sent[other]);
-    }
-    const auto begin = Clock::now();
-    while (secondsSince(begin) < waitingSeconds) {
-      for (unsigned other = 0; other != ranks; ++other) {
-        bool done = false;
-        if (calls.isUnderWay(received[other]) && calls.test(received[other], done) && done)
-          awaited[other] = waiting[other];
-      }
-      timespec pause = {0, 1000000};
-      nanosleep(&pause, nullptr);
-    }
-    stopReceiving(calls, received);
-    for (unsigned steps = 0; steps != ranks && awaited[peer] < ranks; ++steps)
-      peer = awaited[peer];
-    return peer;
-  }
-
-  const char *hostOf(unsigned peer) const {
-    return hosts.empty() ? "an unknown host" : &hosts[peer * hostBytes];
-  }
-
-  mpc_rt_status_t failWith(unsigned peer, const char *what) const {
-    isJobBroken = true;
+  mpc_rt_status_t failWith(unsigned peer, const char *what) {
+    giveUp();
     return fail(MPC_RT_UNAVAILABLE, "%s: %s rank %u on %s; rank %u stops", calls.name(), what, peer,
                 hostOf(peer), ownRank);
   }
@@ -288,7 +301,7 @@ mpc_rt_status_t openMpi() {
   openedMpi() = std::move(opened);
   // Registered after what MPI registered for the end of the process: it runs before that.
   if (isOurs)
-    std::atexit(finalizeAtExit);
+    std::atexit(endMpiAtExit);
   return MPC_RT_OK;
 }
 

@@ -8,10 +8,10 @@ namespace mpc::rt::nccl {
 static cuda::LoadedApi<Api> open() {
   return cuda::loadApi<Api>(
       {{"libnccl.so.2"},
-       "libnccl.so.2 is missing; install NCCL 2.7 or newer and put its folder "
+       "libnccl.so.2 is missing; install NCCL 2.14 or newer and put its folder "
        "on LD_LIBRARY_PATH, or use MPC_COLLECTIVES=mpi",
        "NCCL",
-       "install 2.7 or newer"},
+       "install 2.14 or newer"},
       [](Api &functions, auto &&find) {
 #define MPC_NCCL_FIND(field, symbol, result, parameters) find(functions.field, symbol);
         MPC_NCCL_FUNCTIONS(MPC_NCCL_FIND)

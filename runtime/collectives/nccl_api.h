@@ -16,13 +16,20 @@ using Communicator = struct OpaqueCommunicator *;
 struct UniqueId {
   char internal[128];
 };
+// ncclConfig_t as of 2.14, which later versions take too. Calls of a communicator that does not
+// block return at once: what another rank is needed for goes on in a thread of NCCL's.
+struct Config {
+  size_t size = sizeof(Config);
+  unsigned magic = 0xcafebeef, version = 21400;
+  int blocking = 0;
+};
 
 // FIELD, SYMBOL, parameters.
 #define MPC_NCCL_FUNCTIONS(FUNCTION)                                                               \
   FUNCTION(getErrorString, "ncclGetErrorString", const char *, (Result error))                     \
   FUNCTION(getUniqueId, "ncclGetUniqueId", Result, (UniqueId * id))                                \
-  FUNCTION(commInitRank, "ncclCommInitRank", Result,                                               \
-           (Communicator * communicator, int ranks, UniqueId id, int rank))                        \
+  FUNCTION(commInitRank, "ncclCommInitRankConfig", Result,                                         \
+           (Communicator * communicator, int ranks, UniqueId id, int rank, Config *config))        \
   FUNCTION(commDestroy, "ncclCommDestroy", Result, (Communicator communicator))                    \
   FUNCTION(commAbort, "ncclCommAbort", Result, (Communicator communicator))                        \
   FUNCTION(commGetAsyncError, "ncclCommGetAsyncError", Result,                                     \

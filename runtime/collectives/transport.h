@@ -45,6 +45,14 @@ public:
   virtual mpc_rt_status_t exchangeInPieces(const Exchange &call, size_t pieceBytes,
                                            const TakePiece &take);
 
+  // The machine of a rank, for messages.
+  virtual const char *hostOf(unsigned) const { return "an unknown host"; }
+  // Which rank holds up `peer`, for which this one has waited too long: in the end it may be
+  // another one. Called as exchange() is.
+  virtual unsigned findSilent(unsigned peer) { return peer; }
+  // From now on the end of this process waits for no other rank.
+  virtual void giveUp() {}
+
   // Ends the whole job: the launcher kills every rank. Does not return where there are others.
   virtual void endJob(int code) = 0;
 };

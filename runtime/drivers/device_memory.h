@@ -74,6 +74,7 @@ public:
   virtual mpc_rt_status_t bring(void * /*to*/, const void * /*from*/, uint64_t /*bytes*/) {
     return MPC_RT_UNAVAILABLE;
   }
+  // Also where nothing was brought, since the host alone knows what it gives: the run waits for it.
   virtual mpc_rt_status_t arrive() { return MPC_RT_OK; }
   virtual mpc_rt_status_t give(void * /*to*/, const void * /*from*/, uint64_t /*bytes*/) {
     return MPC_RT_UNAVAILABLE;

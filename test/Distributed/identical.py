@@ -87,8 +87,7 @@ def trained(launcher, ranks, folder, name):
 alone = {}  # what one rank saves, by model and policy
 if arguments.device:
     for launcher in launchers:
-        sums = launcher.run(2, [launch.program(arguments, "mpc-test-ranks")])
-        check(f"{launcher.name}: ranks send by NCCL", "done over NCCL" in sums.stdout, sums.stdout + sums.stderr)
+        launch.check_nccl(checks, launcher, arguments)
 for name in arguments.models:
     write_data(name)
     for policy in arguments.policies:

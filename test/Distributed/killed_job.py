@@ -92,10 +92,10 @@ class Job:
     def begun(self):
         return [rank for rank in range(self.ranks) if (self.folder / str(rank)).exists()]
 
-    def end(self):
+    def end(self, seconds=60):
         """What the job says until it ends, or goes on for too long; and which ranks are left a little later."""
         try:
-            shown = "".join(self.process.communicate(timeout=60))
+            shown = "".join(self.process.communicate(timeout=seconds))
         except subprocess.TimeoutExpired:
             self.goes_on = True
             shown = "it goes on"

@@ -20,11 +20,14 @@ import tensor_files  # noqa: E402
 parser = launch.Arguments(pypi=True)
 parser.add_argument("--kills", type=int, default=30, help="at random steps; of the other kinds there are fewer")
 parser.add_argument("--seed", type=int, default=1)
+parser.add_argument("--steps", type=int, default=60, help="of each of the three epochs")
+parser.add_argument("--model", default="cnn")
+parser.add_argument("--device", help="of mpc-run: cuda:0; MPC_COLLECTIVES in the environment says how ranks send")
 arguments = parser.parse_args()
 
 checks = launch.Checks()
 check = checks.check
-RANKS, STEPS, EPOCHS, BATCH = 4, 60, 3, 96
+RANKS, STEPS, EPOCHS, BATCH = 4, arguments.steps, 3, 96
 LAST, EVERY = EPOCHS * STEPS, 5  # a checkpoint
 SECONDS = 30  # in which a job has to end
 TRIES = 20  # of a kill, each of which may come too late
@@ -32,21 +35,22 @@ TRIES = 20  # of a kill, each of which may come too late
 launchers = launch.of(arguments.pypi)
 work = arguments.work.resolve()
 
-models.write(work, STEPS * BATCH, ["cnn"])
+models.write(work, STEPS * BATCH, [arguments.model])
 model = work / "model"
 shutil.rmtree(model, ignore_errors=True)
-subprocess.run([arguments.bin / "mpcc", work / "cnn.json", "-o", model, "-q",
-                "--distributed", "--march=native", "--initialize=3", "--policy=mixed_float16",
+subprocess.run([arguments.bin / "mpcc", work / f"{arguments.model}.json", "-o", model, "-q", "--distributed",
+                *(["--target=cuda:source", "--march=x86-64-v2"] if arguments.device else ["--march=native"]),
+                "--initialize=3", "--policy=mixed_float16",
                 "--loss=sparse_categorical_crossentropy", "--optimizer=adam"], check=True)  # fmt: skip
 kept, saved, pids = work / "kept", work / "saved.safetensors", work / "pids"
 
 
 def training(*options):
     return [str(part) for part in (
-        arguments.bin / "mpc-run", "train", model, "--data", work / "cnn.npz",
+        arguments.bin / "mpc-run", "train", model, "--data", work / f"{arguments.model}.npz",
         "--batch-size", BATCH, "--epochs", EPOCHS, "--seed", 5, "--threads", 1, "--save", saved,
         "--checkpoint", kept, "--save-freq", EVERY, "--keep", 3, "--deterministic-ranks", RANKS,
-        *options)]  # fmt: skip
+        *(["--device", arguments.device] if arguments.device else []), *options)]  # fmt: skip
 
 
 def steps_done():
@@ -92,7 +96,8 @@ class Kill:
     def is_told(self, shown, job):
         """Whether the launcher says who it was."""
         line = " ".join(shown.split())  # Open MPI 5 breaks it
-        return (re.search(rf"process rank {self.rank} with PID \d+ on node \S+ exited on signal 9", line)
+        return (re.search(rf"NCCL: the connection is lost to rank {self.rank} on \S+:", line)
+                or re.search(rf"process rank {self.rank} with PID \d+ on node \S+ exited on signal 9", line)
                 # MPICH says which process and where; it may be one of those that it then ends itself.
                 or re.search(rf"PID ({'|'.join(map(str, map(job.pid, job.begun())))}) RUNNING AT \S+ = (KILLED BY SIGNAL|EXIT CODE): 9", line))  # fmt: skip
 
@@ -172,7 +177,7 @@ def killed(launcher, kill):
         has_begun = job.has_begun()
         if has_begun:
             job.go_on()
-        shown, left = job.end()
+        shown, left = job.end(seconds=600)  # it has its work to do
         if not has_begun:
             print(f"{launcher.name} started no ranks:\n{shown}", file=sys.stderr)
         elif not check(f"{launcher.name}: a job that nobody killed ends well",
@@ -219,6 +224,8 @@ def check_kill(launcher, kill):
 
 few = max(2, arguments.kills // 5)
 for launcher in launchers:
+    if arguments.device:
+        launch.check_nccl(checks, launcher, arguments)
     for kind, count in ((Kill, arguments.kills), (AtTheStart, few), (InCheckpoint, few), (InWeights, few)):
         for _ in range(count):
             check_kill(launcher, kind())

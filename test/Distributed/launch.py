@@ -107,6 +107,12 @@ class Checks:
         sys.exit(1 if self.failures else 0)
 
 
+def check_nccl(checks, launcher, arguments):
+    """That the environment has ranks send by NCCL."""
+    sums = launcher.run(2, [program(arguments, "mpc-test-ranks")])
+    checks.check(f"{launcher.name}: ranks send by NCCL", "done over NCCL" in sums.stdout, sums.stdout + sums.stderr)
+
+
 def installed():
     """The launcher of the machine; None without one."""
     mpirun = shutil.which("mpirun")

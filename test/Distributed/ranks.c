@@ -121,6 +121,7 @@ static int be_late(mpc_rt_communicator_t *communicator, uint32_t late) {
     fflush(stdout);
   }
   mpc_rt_communicator_barrier(other);
+  sleep(1); /* the launcher shows the line before it ends the job */
   mpc_rt_communicator_abort(other, 3);
   return 1;
 }

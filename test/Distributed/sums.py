@@ -46,6 +46,8 @@ for launcher in launchers:
     late = launcher.run(2, [program, "late", "1"], MPC_COLLECTIVES_TIMEOUT=2)
     check(f"{launcher.name}: nothing comes when ranks have given up",
           "0 numbers came too late" in late.stdout.splitlines(), late.stdout + late.stderr)
+    check(f"{launcher.name}: the job ends with the code that a rank ends it with", late.returncode == 3,
+          f"{late.returncode}\n{late.stdout}{late.stderr}")
     dying = launcher.run(4, [program, "die", "2"], MPC_COLLECTIVES_TIMEOUT=20)
     check(f"{launcher.name}: a rank that is killed ends the job",
           dying.returncode != 0 and dying.seconds < 30 and "done over" not in dying.stdout,

@@ -19,7 +19,10 @@ import models
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import tensor_files  # noqa: E402
 
-arguments = launch.Arguments().parse_args()
+parser = launch.Arguments()
+parser.add_argument("--models", nargs="+", default=list(models.MODELS))
+parser.add_argument("--device", help="of mpc-run: cuda:0; MPC_COLLECTIVES in the environment says how ranks send")
+arguments = parser.parse_args()
 
 checks = launch.Checks()
 check = checks.check
@@ -29,7 +32,8 @@ def compile_model(name, *options, folder=None):
     folder = arguments.work / (folder or name)
     result = subprocess.run(
         [arguments.bin / "mpcc", arguments.work / f"{name}.json", "-o", folder, "-q",
-         "--march=native", "--initialize=3", "--loss=sparse_categorical_crossentropy",
+         *(["--target=cuda:source", "--march=x86-64-v2"] if arguments.device else ["--march=native"]),
+         "--initialize=3", "--loss=sparse_categorical_crossentropy",
          "--optimizer=adam", "--learning-rate=0.01", "--metrics=accuracy", *options],
         capture_output=True, text=True)  # fmt: skip
     check(f"{name} compiles", result.returncode == 0, result.stderr)
@@ -39,7 +43,7 @@ def compile_model(name, *options, folder=None):
 def training(folder, name, save, *options, batch=24, epochs=2):
     return [arguments.bin / "mpc-run", "train", folder, "--data", arguments.work / f"{name}.npz",
             "--batch-size", batch, "--epochs", epochs, "--seed", "5", "--threads", "1",
-            "--save", save, *options]  # fmt: skip
+            "--save", save, *(["--device", arguments.device] if arguments.device else []), *options]  # fmt: skip
 
 
 def error_of(expected, found):
@@ -56,8 +60,10 @@ def error_of(expected, found):
 launcher = launch.of([])[0]
 run = launcher.train
 models.write(arguments.work)
+if arguments.device:
+    launch.check_nccl(checks, launcher, arguments)
 
-for name in models.MODELS:
+for name in arguments.models:
     alone = compile_model(name, folder=f"{name}-alone")
     shared = compile_model(name, "--distributed")
     weights = {}
@@ -100,6 +106,17 @@ check("a rank may have no rows", few[4].returncode == 0
       and error_of(arguments.work / "few-1.safetensors",
                    arguments.work / "few-4.safetensors") < 2e-3,
       few[1].stderr + few[4].stderr)  # fmt: skip
+arrays = dict(numpy.load(arguments.work / "mlp.npz"))
+weights_of_rows = numpy.ones(len(arrays["x"]), numpy.float32)
+weights_of_rows[47] = numpy.inf  # the last row of the second step, which is the last rank's
+numpy.savez(arguments.work / "infinite.npz", sample_weight=weights_of_rows, **arrays)
+scaled = compile_model("mlp", "--distributed", "--policy=mixed_float16", "--loss-scale=dynamic:1024:20", folder="scaled")
+infinite = {ranks: run(ranks, training(scaled, "infinite", arguments.work / f"infinite-{ranks}.safetensors", "--shuffle",
+                                       "off", epochs=1)) for ranks in (1, 4)}  # fmt: skip
+files = [arguments.work / f"infinite-{ranks}.safetensors" for ranks in (1, 4)]
+check("all ranks skip the step in which one has an infinity", not any(each.returncode for each in infinite.values())
+      and all(numpy.isfinite(value).all() for value in tensor_files.read_safetensors(files[1]).values())
+      and error_of(*files) < 2e-2, infinite[1].stderr + infinite[4].stderr)  # fmt: skip
 parts = run(3, training(mlp, "mlp", out, "--deterministic-ranks=8"))
 check("ranks that do not divide the parts are refused",
       parts.returncode != 0 and "3 ranks cannot share a batch in 8 parts" in parts.stderr,

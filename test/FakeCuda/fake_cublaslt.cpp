@@ -339,7 +339,11 @@ void multiply(void *data) {
 
 void enqueue(void *stream, const char *name, Product *product) {
   static auto function = fake::findInDriver<decltype(&mpc_fake_enqueue)>("mpc_fake_enqueue");
-  function(stream, name, multiply, product, [](void *p) { delete static_cast<Product *>(p); });
+  auto run = [](void *p) {
+    multiply(p);
+    return 1;
+  };
+  function(stream, name, run, product, [](void *p) { delete static_cast<Product *>(p); });
 }
 
 template <typename Type> int set(Type &field, const void *value, size_t bytes) {

@@ -34,6 +34,7 @@ enum : int {
   noBinary = 209,
   invalidHandle = 400,
   notFound = 500,
+  notReady = 600,
   cooperativeLaunchTooLarge = 720,
   notSupported = 801,
   captureUnsupported = 900
@@ -195,19 +196,27 @@ EXPORT int cuStreamCreate(void **stream, unsigned) {
   return success;
 }
 EXPORT int cuStreamDestroy_v2(void *stream) {
+  waitUntil([&] { return advance(*streamOf(stream)); });
   const OneAtATime lock;
   return destroyStream(streamOf(stream)) ? success : invalidHandle;
 }
 EXPORT int cuStreamSynchronize(void *stream) {
+  {
+    const OneAtATime lock;
+    if (streamOf(stream)->recording)
+      return captureUnsupported;
+    log("wait");
+  }
+  waitUntil([&] { return advance(*streamOf(stream)); });
+  return success;
+}
+// Nobody else does the work: only what waits for another process is found under way.
+EXPORT int cuStreamQuery(void *stream) {
   const OneAtATime lock;
   if (streamOf(stream)->recording)
     return captureUnsupported;
-  log("wait");
-  drain(*streamOf(stream));
-  return success;
+  return advance(*streamOf(stream)) ? success : notReady;
 }
-// Work is done when somebody waits, so that there is nothing to find under way.
-EXPORT int cuStreamQuery(void *stream) { return cuStreamSynchronize(stream); }
 EXPORT int cuStreamBeginCapture_v2(void *stream, int) {
   const OneAtATime lock;
   if (streamOf(stream)->recording)
@@ -270,8 +279,8 @@ EXPORT int cuMemAlloc_v2(unsigned long long *pointer, size_t bytes) {
   return address ? success : outOfMemory;
 }
 EXPORT int cuMemFree_v2(unsigned long long pointer) {
+  waitUntil(advanceAll);
   const OneAtATime lock;
-  drainAll();
   return freeDevice(reinterpret_cast<void *>(pointer)) ? success : invalidValue;
 }
 EXPORT int cuMemAllocHost_v2(void **pointer, size_t bytes) {
@@ -285,8 +294,8 @@ EXPORT int cuMemAllocHost_v2(void **pointer, size_t bytes) {
   return success;
 }
 EXPORT int cuMemFreeHost(void *pointer) {
+  waitUntil(advanceAll);
   const OneAtATime lock;
-  drainAll();
   if (!pinned.erase(pointer))
     return invalidValue;
   std::free(pointer);
@@ -308,8 +317,8 @@ EXPORT int cuMemcpyHtoDAsync_v2(unsigned long long to, const void *from, size_t 
       return captureUnsupported;
     copy->assign(static_cast<const char *>(from), bytes);
   }
-  enqueue(*streamOf(stream), {"copy to device " + std::to_string(bytes),
-                              [=] { std::memcpy(target, isPinned ? from : copy->data(), bytes); }});
+  enqueue(*streamOf(stream), "copy to device " + std::to_string(bytes),
+          [=] { std::memcpy(target, isPinned ? from : copy->data(), bytes); });
   return success;
 }
 EXPORT int cuMemcpyDtoHAsync_v2(void *to, unsigned long long from, size_t bytes, void *stream) {
@@ -317,8 +326,8 @@ EXPORT int cuMemcpyDtoHAsync_v2(void *to, unsigned long long from, size_t bytes,
   const void *source = reinterpret_cast<const void *>(from);
   if (!isDevice(source, bytes))
     return invalidValue;
-  enqueue(*streamOf(stream),
-          {"copy to host " + std::to_string(bytes), [=] { std::memcpy(to, source, bytes); }});
+  enqueue(*streamOf(stream), "copy to host " + std::to_string(bytes),
+          [=] { std::memcpy(to, source, bytes); });
   return success;
 }
 EXPORT int cuMemcpyDtoDAsync_v2(unsigned long long to, unsigned long long from, size_t bytes,
@@ -328,8 +337,8 @@ EXPORT int cuMemcpyDtoDAsync_v2(unsigned long long to, unsigned long long from, 
   const void *source = reinterpret_cast<const void *>(from);
   if (!isDevice(target, bytes) || !isDevice(source, bytes))
     return invalidValue;
-  enqueue(*streamOf(stream),
-          {"copy on device " + std::to_string(bytes), [=] { std::memcpy(target, source, bytes); }});
+  enqueue(*streamOf(stream), "copy on device " + std::to_string(bytes),
+          [=] { std::memcpy(target, source, bytes); });
   return success;
 }
 EXPORT int cuMemsetD8Async(unsigned long long to, unsigned char value, size_t count, void *stream) {
@@ -337,8 +346,8 @@ EXPORT int cuMemsetD8Async(unsigned long long to, unsigned char value, size_t co
   void *target = reinterpret_cast<void *>(to);
   if (!isDevice(target, count))
     return invalidValue;
-  enqueue(*streamOf(stream),
-          {"fill " + std::to_string(count), [=] { std::memset(target, value, count); }});
+  enqueue(*streamOf(stream), "fill " + std::to_string(count),
+          [=] { std::memset(target, value, count); });
   return success;
 }
 
@@ -356,8 +365,8 @@ EXPORT int cuModuleLoadData(void **module, const void *image) {
   return success;
 }
 EXPORT int cuModuleUnload(void *module) {
+  waitUntil(advanceAll);
   const OneAtATime lock;
-  drainAll();
   if (!modules.erase(static_cast<LoadedModule *>(module)))
     return invalidHandle;
   delete static_cast<LoadedModule *>(module);
@@ -384,8 +393,8 @@ int launch(void *function, unsigned gridX, unsigned blockX, void *stream, void *
               kernel->name);
   std::shared_ptr<void> arguments(kernel->pack(parameters), kernel->drop);
   Grid grid{{gridX, 1, 1}, {blockX, 1, 1}};
-  enqueue(*streamOf(stream),
-          {std::string("launch ") + kernel->name, [=] { kernel->run(arguments.get(), grid); }});
+  enqueue(*streamOf(stream), std::string("launch ") + kernel->name,
+          [=] { kernel->run(arguments.get(), grid); });
   return success;
 }
 } // namespace

@@ -227,7 +227,12 @@ EXPORT int cudnnBackendExecute(Context *context, void *plan, void *variantPack) 
   const std::string name =
       nameOf(*chosen->subject) + " engine " + std::to_string(chosen->choice.index);
   static auto enqueue = fake::findInDriver<decltype(&mpc_fake_enqueue)>("mpc_fake_enqueue");
-  enqueue(context->stream, name.c_str(), run, made.release(),
-          [](void *data) { delete static_cast<Run *>(data); });
+  enqueue(
+      context->stream, name.c_str(),
+      [](void *data) {
+        run(data);
+        return 1;
+      },
+      made.release(), [](void *data) { delete static_cast<Run *>(data); });
   return success;
 }

@@ -3,7 +3,9 @@
 // libnccl.so.2 of the software device: messages between processes of one machine, through shared
 // memory that has a ring for each pair of ranks and direction.
 //
-//   MPC_FAKE_CUDA_LOG   gets a line for each group of messages, as for all that is done
+//   MPC_FAKE_CUDA_LOG    gets a line for each group of messages, as for all that is done, and one
+//                        for each communicator that is aborted
+//   MPC_FAKE_NCCL_FAULT  "1 send 3": what fails on rank 1 after three groups of messages (Fault)
 #include "test/FakeCuda/driver_functions.h"
 
 #include <algorithm>
@@ -11,12 +13,11 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <fcntl.h>
 #include <memory>
 #include <random>
-#include <sched.h>
 #include <string>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -27,13 +28,42 @@
 
 namespace {
 
-enum : int { success = 0, systemError = 2, invalidArgument = 4, invalidUsage = 5, remoteError = 6 };
+enum : int {
+  success = 0,
+  systemError = 2,
+  invalidArgument = 4,
+  invalidUsage = 5,
+  remoteError = 6,
+  inProgress = 7
+};
 constexpr size_t ringBytes = size_t(64) << 10;
 constexpr int mostRanks = 64;
-constexpr unsigned secondsToJoin = 60;
 
 struct UniqueId {
   char name[128];
+};
+
+struct Config {
+  size_t size;
+  unsigned magic, version;
+  int blocking;
+};
+
+// A fault that the environment asks of the NCCL of one rank.
+struct Fault {
+  char kind[16] = ""; // join, send, receive, end, ask, lose, connect, hang
+  int rank = -1, groups = 0;
+
+  static const Fault &asked() {
+    static const Fault fault = [] {
+      Fault read;
+      const char *text = std::getenv("MPC_FAKE_NCCL_FAULT");
+      if (text && std::sscanf(text, "%d %15s %d", &read.rank, read.kind, &read.groups) < 2)
+        read.rank = -1;
+      return read;
+    }();
+    return fault;
+  }
 };
 
 struct Ring {
@@ -43,22 +73,35 @@ struct Ring {
 
 // Zero when it is made.
 struct Shared {
-  std::atomic<int> joined, left;
+  std::atomic<int> joined;
   std::atomic<pid_t> process[mostRanks];
   Ring rings[]; // from * ranks + to
 };
 
-struct Communicator {
-  Shared *shared = nullptr;
-  size_t bytes = 0;
-  int ranks = 0, rank = 0;
-  std::atomic<int> error{success};
+// Lives as long as messages of it are in a stream.
+struct Connection {
+  Connection(Shared *shared, size_t bytes) : shared(shared), bytes(bytes) {}
+  Connection(const Connection &) = delete;
+  Connection &operator=(const Connection &) = delete;
+  ~Connection() { munmap(shared, bytes); }
 
   Ring &ring(int from, int to) const { return shared->rings[from * ranks + to]; }
+  bool is(const char *fault) const {
+    const Fault &asked = Fault::asked();
+    return asked.rank == rank && groups >= asked.groups && std::strcmp(asked.kind, fault) == 0;
+  }
+
+  Shared *const shared;
+  const size_t bytes;
+  int ranks = 0, rank = 0;
+  std::string name;
+  std::atomic<int> groups{0}; // begun
+  std::atomic<int> error{success};
+  std::atomic<bool> isAborted{false};
 };
 
 struct Message {
-  Communicator *communicator;
+  std::shared_ptr<Connection> connection;
   void *stream;
   char *data;
   size_t count, done;
@@ -66,12 +109,20 @@ struct Message {
   bool isSent;
 };
 
+// In the place of NCCL's own thread: what other ranks are needed for is done when somebody asks.
+struct Communicator {
+  std::shared_ptr<Connection> connection;
+  bool isJoining = true;
+  std::vector<Message> launching;
+};
+
 thread_local int groups = 0;
 thread_local std::vector<Message> grouped;
+thread_local Communicator *groupedBy = nullptr;
 
 // Whether anything went on.
 bool advance(Message &message) {
-  Communicator &c = *message.communicator;
+  Connection &c = *message.connection;
   Ring &ring = message.isSent ? c.ring(c.rank, message.peer) : c.ring(message.peer, c.rank);
   const uint64_t written = ring.written.load(), read = ring.read.load();
   const uint64_t from = message.isSent ? written : read, begin = from % ringBytes;
@@ -87,52 +138,75 @@ bool advance(Message &message) {
   return true;
 }
 
-// The work of a stream: all messages of a group at once.
-void carry(std::vector<Message> &messages) {
-  auto isOver = [](const Message &message) { return message.done == message.count; };
-  for (unsigned idle = 0; !std::all_of(messages.begin(), messages.end(), isOver); ++idle) {
+bool isOver(const Message &message) { return message.done == message.count; }
+
+bool isGone(const Message &message) {
+  const pid_t process = message.connection->shared->process[message.peer];
+  return kill(process, 0) != 0 && errno == ESRCH;
+}
+
+// The work of a stream: all messages of a group at once. Whether they are over, by an error too.
+int carry(std::vector<Message> &messages) {
+  Connection &connection = *messages.front().connection;
+  if (connection.is("lose"))
+    connection.error = remoteError;
+  while (!connection.isAborted && connection.error == success) {
+    if (connection.is("hang"))
+      return 0;
     bool advanced = false;
     for (Message &message : messages)
       advanced |= advance(message);
-    if (advanced) {
-      idle = 0;
+    if (std::all_of(messages.begin(), messages.end(), isOver))
+      return 1;
+    if (advanced)
       continue;
-    }
-    sched_yield();
-    if (idle % 1024 != 1023)
-      continue;
-    const timespec pause = {0, 100000};
-    nanosleep(&pause, nullptr);
     for (const Message &message : messages)
-      if (!isOver(message) && kill(message.communicator->shared->process[message.peer], 0) != 0 &&
-          errno == ESRCH) {
-        message.communicator->error = remoteError;
-        return;
-      }
+      if (!isOver(message) && isGone(message))
+        connection.error = remoteError;
+    if (connection.error == success)
+      return 0;
   }
+  return 1;
 }
 
-int endGroup() {
-  std::vector<Message> messages = std::exchange(grouped, {});
-  if (messages.empty())
-    return success;
+void launch(std::vector<Message> messages) {
   static auto enqueue = fake::findInDriver<decltype(&mpc_fake_enqueue)>("mpc_fake_enqueue");
   void *stream = messages.front().stream;
   const std::string name = "messages " + std::to_string(messages.size());
   enqueue(
-      stream, name.c_str(), [](void *data) { carry(*static_cast<std::vector<Message> *>(data)); },
+      stream, name.c_str(),
+      [](void *data) { return carry(*static_cast<std::vector<Message> *>(data)); },
       new std::vector<Message>(std::move(messages)),
       [](void *data) { delete static_cast<std::vector<Message> *>(data); });
-  return success;
 }
 
-int add(Message message) {
+int endGroup() {
+  Communicator *communicator = std::exchange(groupedBy, nullptr);
+  std::vector<Message> messages = std::exchange(grouped, {});
+  if (messages.empty())
+    return success;
+  Connection &connection = *communicator->connection;
+  if (connection.is("end"))
+    return systemError;
+  ++connection.groups;
+  communicator->launching = std::move(messages);
+  return inProgress;
+}
+
+int add(Communicator *communicator, void *stream, char *data, size_t count, int peer, bool isSent) {
   static auto isDevice = fake::findInDriver<decltype(&mpc_fake_is_device)>("mpc_fake_is_device");
-  const Communicator *c = message.communicator;
-  if (!c || message.peer < 0 || message.peer >= c->ranks || message.peer == c->rank ||
-      !message.stream || !isDevice(message.data, message.count))
+  if (!communicator || (groupedBy && groupedBy != communicator))
     return invalidArgument;
-  grouped.push_back(message);
+  const Connection &c = *communicator->connection;
+  if (peer < 0 || peer >= c.ranks || peer == c.rank || !stream || !isDevice(data, count))
+    return invalidArgument;
+  // The calls before have to be over.
+  if (communicator->isJoining || !communicator->launching.empty())
+    return invalidUsage;
+  if (c.is(isSent ? "send" : "receive"))
+    return systemError;
+  groupedBy = communicator;
+  grouped.push_back({communicator->connection, stream, data, count, 0, peer, isSent});
   return groups ? success : endGroup();
 }
 
@@ -152,8 +226,13 @@ EXPORT int ncclGetUniqueId(UniqueId *id) {
   return success;
 }
 
-EXPORT int ncclCommInitRank(Communicator **communicator, int ranks, UniqueId id, int rank) {
+EXPORT int ncclCommInitRankConfig(Communicator **communicator, int ranks, UniqueId id, int rank,
+                                  const Config *config) {
   if (ranks < 1 || ranks > mostRanks || rank < 0 || rank >= ranks || id.name[127])
+    return invalidArgument;
+  // Others than those that return at once are not played.
+  if (!config || config->size < sizeof *config || config->magic != 0xcafebeef ||
+      config->version < 21400 || config->blocking != 0)
     return invalidArgument;
   const int file = shm_open(id.name, O_CREAT | O_RDWR, 0600);
   const size_t bytes = sizeof(Shared) + size_t(ranks) * size_t(ranks) * sizeof(Ring);
@@ -171,36 +250,58 @@ EXPORT int ncclCommInitRank(Communicator **communicator, int ranks, UniqueId id,
   if (memory == MAP_FAILED)
     return systemError;
   auto made = std::make_unique<Communicator>();
-  made->shared = static_cast<Shared *>(memory);
-  made->bytes = bytes;
-  made->ranks = ranks;
-  made->rank = rank;
-  made->shared->process[rank] = getpid();
-  ++made->shared->joined;
-  const time_t begin = std::time(nullptr);
-  while (made->shared->joined < ranks && std::time(nullptr) - begin < secondsToJoin)
-    sched_yield();
-  // The last rank removes the name; the memory stays while a rank maps it.
-  if (++made->shared->left == ranks)
-    shm_unlink(id.name);
-  if (made->shared->joined < ranks)
-    return systemError;
+  made->connection = std::make_shared<Connection>(static_cast<Shared *>(memory), bytes);
+  Connection &connection = *made->connection;
+  connection.name = id.name;
+  connection.ranks = ranks;
+  connection.rank = rank;
+  connection.shared->process[rank] = getpid();
+  ++connection.shared->joined;
   *communicator = made.release();
-  return success;
+  return inProgress;
 }
 
 EXPORT int ncclCommDestroy(Communicator *communicator) {
   if (!communicator)
     return invalidArgument;
-  munmap(communicator->shared, communicator->bytes);
   delete communicator;
   return success;
 }
-EXPORT int ncclCommAbort(Communicator *communicator) { return ncclCommDestroy(communicator); }
+EXPORT int ncclCommAbort(Communicator *communicator) {
+  if (!communicator)
+    return success;
+  static auto log = fake::findInDriver<decltype(&mpc_fake_log)>("mpc_fake_log");
+  {
+    const fake::OneAtATime lock;
+    Connection &connection = *communicator->connection;
+    log(("abort by rank " + std::to_string(connection.rank)).c_str());
+    connection.isAborted = true;
+    // The name outlives a job that did not come together.
+    if (communicator->isJoining)
+      shm_unlink(connection.name.c_str());
+  }
+  return ncclCommDestroy(communicator);
+}
 
 EXPORT int ncclCommGetAsyncError(Communicator *communicator, int *error) {
-  *error = communicator->error;
-  return success;
+  if (!communicator)
+    return invalidArgument;
+  Connection &connection = *communicator->connection;
+  *error = connection.error;
+  if (communicator->isJoining) {
+    *error = inProgress;
+    if (connection.shared->joined < connection.ranks || connection.is("join"))
+      return success;
+    communicator->isJoining = false;
+    *error = success;
+    // All map the memory, which stays as long as they do.
+    shm_unlink(connection.name.c_str());
+  } else if (!communicator->launching.empty()) {
+    *error = inProgress;
+    if (!connection.is("connect"))
+      launch(std::exchange(communicator->launching, {}));
+  }
+  return connection.is("ask") ? systemError : success;
 }
 
 EXPORT int ncclGroupStart() {
@@ -216,9 +317,9 @@ EXPORT int ncclGroupEnd() {
 EXPORT int ncclSend(const void *data, size_t count, int, int peer, Communicator *communicator,
                     void *stream) {
   auto *bytes = static_cast<char *>(const_cast<void *>(data));
-  return add({communicator, stream, bytes, count, 0, peer, /*isSent=*/true});
+  return add(communicator, stream, bytes, count, peer, /*isSent=*/true);
 }
 EXPORT int ncclRecv(void *data, size_t count, int, int peer, Communicator *communicator,
                     void *stream) {
-  return add({communicator, stream, static_cast<char *>(data), count, 0, peer, /*isSent=*/false});
+  return add(communicator, stream, static_cast<char *>(data), count, peer, /*isSent=*/false);
 }

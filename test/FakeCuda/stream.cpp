@@ -42,22 +42,27 @@ void enqueue(Stream &stream, Work work) {
   stream.pending.push_back(std::move(work));
 }
 
-void drain(Stream &stream) {
-  std::vector<Work> pending = std::move(stream.pending);
-  stream.pending.clear();
-  if (pending.empty())
-    return;
+bool advance(Stream &stream) {
+  if (stream.pending.empty())
+    return true;
   DeviceAccess access;
-  for (Work &work : pending) {
-    log("do " + work.name);
-    work.run();
+  while (!stream.pending.empty()) {
+    Work &work = stream.pending.front();
+    if (!work.hasBegun)
+      log("do " + work.name);
+    work.hasBegun = true;
+    if (!work.run())
+      return false;
+    stream.pending.pop_front();
   }
+  return true;
 }
 
-void drainAll() {
-  drain(ofNobody);
+bool advanceAll() {
+  bool isDone = advance(ofNobody);
   for (Stream *stream : streams)
-    drain(*stream);
+    isDone &= advance(*stream);
+  return isDone;
 }
 
 bool anyRecording() {
@@ -76,7 +81,6 @@ Stream *makeStream() {
 bool destroyStream(Stream *stream) {
   if (!streams.erase(stream))
     return false;
-  drain(*stream);
   delete stream;
   return true;
 }
@@ -90,11 +94,12 @@ extern "C" __attribute__((visibility("default"))) std::recursive_mutex *mpc_fake
 }
 
 extern "C" __attribute__((visibility("default"))) void
-mpc_fake_enqueue(void *stream, const char *name, void (*run)(void *), void *data,
+mpc_fake_enqueue(void *stream, const char *name, int (*run)(void *), void *data,
                  void (*release)(void *)) {
   const fake::OneAtATime lock;
   std::shared_ptr<void> owned(data, release);
-  fake::enqueue(*static_cast<fake::Stream *>(stream), {name, [run, owned] { run(owned.get()); }});
+  fake::enqueue(*static_cast<fake::Stream *>(stream),
+                fake::Work(name, [run, owned] { return run(owned.get()) != 0; }));
 }
 
 extern "C" __attribute__((visibility("default"))) void mpc_fake_log(const char *line) {

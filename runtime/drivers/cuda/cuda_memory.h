@@ -32,7 +32,10 @@ public:
   bool hasInputs(const mpc_rt_entry_info_t &entry, int64_t batch) const noexcept override;
   mpc_rt_status_t clear(void *data, uint64_t bytes) override;
   mpc_rt_status_t bring(void *to, const void *from, uint64_t bytes) override;
-  mpc_rt_status_t arrive() override { return session.synchronize(); }
+  mpc_rt_status_t arrive() override {
+    graphs.waitsForHost();
+    return session.synchronize();
+  }
   mpc_rt_status_t give(void *to, const void *from, uint64_t bytes) override;
   void waitsForHost() noexcept override { graphs.waitsForHost(); }
   ValueCounter *valueCounter() noexcept override { return &counts; }

@@ -64,9 +64,8 @@ TEST(PartGroup, OneOfTheResultsIsEnough) {
 // The first part of each rank has what they summed while they computed it.
 TEST(PartGroup, AddsNothingToWhatIsSummed) {
   for (unsigned ranks : {1u, 2u, 4u})
-    for (bool isForResults : {false, true})
-      runParts(ranks, [&](PartGroup &group, Reducer &reducer, unsigned part) {
-        group.setOneResult(true);
+    for (bool isForResults : {false, true}) {
+      auto sum = [&](PartGroup &, Reducer &reducer, unsigned part) {
         const bool isFirst = part % (allParts / ranks) == 0;
         std::vector<float> summed(150000, isFirst ? 3 : -100), own(70000, 1);
         Reduction reduction = floatSum;
@@ -79,7 +78,9 @@ TEST(PartGroup, AddsNothingToWhatIsSummed) {
           return;
         EXPECT_EQ(own, std::vector<float>(70000, allParts));
         EXPECT_EQ(summed, std::vector<float>(150000, 3.0f * float(ranks)));
-      });
+      };
+      runParts(ranks, sum, {}, /*hasOneResult=*/true);
+    }
 }
 
 TEST(PartGroup, PartsAgreeOnWhatIsSummed) {

@@ -98,6 +98,13 @@ INSTANTIATE_TEST_SUITE_P(Every, KernelRules,
                          ::testing::Values(zen3, zen4, zen5, intelWithoutBFloat16,
                                            intelWithBFloat16, intelWithAmx, unknownCpu));
 
+// Panels of weights are packed once for tiles and pieces.
+TEST(MicroKernels, HavePiecesOfWholePanels) {
+  for (const MicroKernel *kernel : {&sse4Float32, &avx2Float32, &avx512Float32, &avx512Float32Ahead,
+                                    &avx512BFloat16, &avx512Widened, &amxBFloat16})
+    EXPECT_EQ(kernel->pieces[0]->columns, kernel->columns) << kernel->name;
+}
+
 TEST_P(KernelRules, AnswerEveryContraction) {
   for (const MicroKernel *kernel : {&sse4Float32, &avx2Float32, &avx512Float32, &avx512Float32Ahead,
                                     &avx512BFloat16, &avx512Widened, &amxBFloat16})
