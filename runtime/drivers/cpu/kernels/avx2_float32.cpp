@@ -3,7 +3,7 @@
 // float32 on AVX2 and FMA: 6 rows by two vectors of columns, whose 12 sums leave room for a row of
 // columns and a factor in the 16 registers. A step is one k. 16-bit operands are widened while they
 // are packed.
-#include "runtime/drivers/cpu/kernels/vector_panels.h"
+#include "runtime/drivers/cpu/kernels/widened_panels.h"
 
 namespace mpc::rt {
 namespace {
@@ -88,16 +88,6 @@ struct Float16 {
   }
 };
 
-// How an operand's elements become float32; the rest is the same for all of them.
-template <typename Element> struct Widened : Vectors256 {
-  static constexpr int64_t depth = 1;
-  using Storage = typename Element::Storage;
-  static Words alongDepth(const Storage *from, int64_t count) { return Element::load(from, count); }
-  static Words acrossDepth(const Storage *from, int64_t, int64_t count, int64_t existing) {
-    return Element::load(from, count > 0 ? existing : 0);
-  }
-};
-
 struct Step : Vectors256 {
   static constexpr int64_t depth = 1;
   static Sums add(Sums sums, Words factors, Words row) {
@@ -105,46 +95,12 @@ struct Step : Vectors256 {
   }
 };
 
-template <int64_t width> struct Packs {
-  static constexpr PackPanels of[3][2] = {
-      {packAcrossDepth<Widened<Float32>, width>, packAlongDepth<Widened<Float32>, width>},
-      {packAcrossDepth<Widened<BFloat16>, width>, packAlongDepth<Widened<BFloat16>, width>},
-      {packAcrossDepth<Widened<Float16>, width>, packAlongDepth<Widened<Float16>, width>}};
-};
-
-constexpr int64_t manyColumns = Vectors256::panelColumns, fewColumns = Vectors256::lanes;
-// Three vectors of columns: a step loads 7 numbers and vectors for 12 products, not 11 for 10.
-constexpr int64_t threeVectors = 3 * Vectors256::lanes;
-constexpr PieceKernel ofManyColumns = pieceKernel<Step, Packs, manyColumns>(UpTo6{});
-// Where addresses of more rows than ten are in use they leave the registers.
-constexpr PieceKernel ofFewColumns = pieceKernel<Step, Packs, fewColumns>(UpTo10{});
-constexpr PieceKernel ofThreeVectors = pieceKernel<Step, Packs, threeVectors>(UpTo4{});
+using OfElements = WidenedPacks<Vectors256, Float32, BFloat16, Float16>;
 
 } // namespace
 
-// The numbers fit a second-level cache of 512 KiB (Zen 3, docs/decisions/0067).
-const MicroKernel avx2Float32 = {"avx2_float32",
-                                 Vectors256::panelRows,
-                                 Vectors256::panelColumns,
-                                 /*depth=*/1,
-                                 Vectors256::panelRows *stepBytesPerLane,
-                                 Vectors256::panelColumns *stepBytesPerLane,
-                                 /*steps=*/256,
-                                 /*blockRows=*/384,
-                                 /*blockColumns=*/256,
-                                 /*longRows=*/24,
-                                 /*longColumns=*/4096,
-                                 /*acrossSteps=*/16,
-                                 /*alongSteps=*/0,
-                                 /*groupPanels=*/4,
-                                 Packs<Vectors256::panelRows>::of,
-                                 Packs<Vectors256::panelColumns>::of,
-                                 nothing,
-                                 nothing,
-                                 multiplyPanels<Step>,
-                                 {&ofManyColumns, &ofFewColumns},
-                                 /*weights=*/nullptr,
-                                 /*multiplyAndPack=*/nullptr,
-                                 &ofThreeVectors};
+// A group of four panels is four lines of each row of rhs.
+const MicroKernel avx2Float32 =
+    widenedKernel<Step, OfElements::Packs>("avx2_float32", /*groupPanels=*/4);
 
 } // namespace mpc::rt

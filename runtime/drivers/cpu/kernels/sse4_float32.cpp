@@ -3,7 +3,7 @@
 // float32 on SSE 4.1, for CPUs without AVX2: 4 rows by two vectors of columns. Their 8 sums are
 // enough for an addition's latency. A step is one k. 16-bit operands are widened while they are
 // packed.
-#include "runtime/drivers/cpu/kernels/vector_panels.h"
+#include "runtime/drivers/cpu/kernels/widened_panels.h"
 
 namespace mpc::rt {
 namespace {
@@ -97,16 +97,6 @@ struct Float16 {
   }
 };
 
-// How an operand's elements become float32; the rest is the same for all of them.
-template <typename Element> struct Widened : Vectors128 {
-  static constexpr int64_t depth = 1;
-  using Storage = typename Element::Storage;
-  static Words alongDepth(const Storage *from, int64_t count) { return Element::load(from, count); }
-  static Words acrossDepth(const Storage *from, int64_t, int64_t count, int64_t existing) {
-    return Element::load(from, count > 0 ? existing : 0);
-  }
-};
-
 struct Step : Vectors128 {
   static constexpr int64_t depth = 1;
   static Sums add(Sums sums, Words factors, Words row) {
@@ -114,44 +104,12 @@ struct Step : Vectors128 {
   }
 };
 
-template <int64_t width> struct Packs {
-  static constexpr PackPanels of[3][2] = {
-      {packAcrossDepth<Widened<Float32>, width>, packAlongDepth<Widened<Float32>, width>},
-      {packAcrossDepth<Widened<BFloat16>, width>, packAlongDepth<Widened<BFloat16>, width>},
-      {packAcrossDepth<Widened<Float16>, width>, packAlongDepth<Widened<Float16>, width>}};
-};
-
-constexpr int64_t manyColumns = Vectors128::panelColumns, fewColumns = Vectors128::lanes;
-constexpr int64_t threeVectors = 3 * Vectors128::lanes;
-constexpr PieceKernel ofManyColumns = pieceKernel<Step, Packs, manyColumns>(UpTo6{});
-constexpr PieceKernel ofFewColumns = pieceKernel<Step, Packs, fewColumns>(UpTo10{});
-constexpr PieceKernel ofThreeVectors = pieceKernel<Step, Packs, threeVectors>(UpTo4{});
+using OfElements = WidenedPacks<Vectors128, Float32, BFloat16, Float16>;
 
 } // namespace
 
-// The numbers are those of AVX2's, with as many bytes in a group of panels.
-const MicroKernel sse4Float32 = {"sse4_float32",
-                                 Vectors128::panelRows,
-                                 Vectors128::panelColumns,
-                                 /*depth=*/1,
-                                 Vectors128::panelRows *stepBytesPerLane,
-                                 Vectors128::panelColumns *stepBytesPerLane,
-                                 /*steps=*/256,
-                                 /*blockRows=*/384,
-                                 /*blockColumns=*/256,
-                                 /*longRows=*/24,
-                                 /*longColumns=*/4096,
-                                 /*acrossSteps=*/16,
-                                 /*alongSteps=*/0,
-                                 /*groupPanels=*/8,
-                                 Packs<Vectors128::panelRows>::of,
-                                 Packs<Vectors128::panelColumns>::of,
-                                 nothing,
-                                 nothing,
-                                 multiplyPanels<Step>,
-                                 {&ofManyColumns, &ofFewColumns},
-                                 /*weights=*/nullptr,
-                                 /*multiplyAndPack=*/nullptr,
-                                 &ofThreeVectors};
+// A group has as many bytes of each row of rhs as AVX2's.
+const MicroKernel sse4Float32 =
+    widenedKernel<Step, OfElements::Packs>("sse4_float32", /*groupPanels=*/8);
 
 } // namespace mpc::rt

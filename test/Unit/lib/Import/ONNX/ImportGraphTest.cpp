@@ -334,7 +334,7 @@ TEST_F(ImportGraphTest, SequencesOfUnknownSizesHaveALength) {
   ASSERT_EQ(import(), "");
   ASSERT_EQ(imported.warnings.size(), 1u);
   EXPECT_NE(imported.warnings.front().find("does not check"), std::string::npos);
-  // The same of the open batch.
+  // Parts of the open batch are as many.
   model.graph.inputs.front() = makeValue("x", DataType::Float, {-1});
   ASSERT_EQ(import(), "");
 }

@@ -406,16 +406,18 @@ TEST_P(BlockedProducts, KeepNanAndInfinityInTheirRowsAndColumns) {
     }
 }
 
+std::string
+nameOfProduct(const ::testing::TestParamInfo<std::tuple<const MicroKernel *, bool>> &info) {
+  return testNameOf(*std::get<0>(info.param)) + (std::get<1>(info.param) ? "PackingOnce" : "");
+}
+
 INSTANTIATE_TEST_SUITE_P(Every, BlockedProducts,
                          ::testing::Combine(::testing::Values(&amxBFloat16, &avx512BFloat16,
                                                               &avx512Float32, &avx512Float32Ahead,
                                                               &avx512Widened, &avx2Float32,
                                                               &sse4Float32),
                                             ::testing::Bool()),
-                         [](const auto &kernel) {
-                           return testNameOf(*std::get<0>(kernel.param)) +
-                                  (std::get<1>(kernel.param) ? "PackingOnce" : "");
-                         });
+                         nameOfProduct);
 
 // These kernels differ in how they pack, in their blocks and in what their panels hold; each sum
 // goes along k in all of them.
@@ -466,10 +468,7 @@ INSTANTIATE_TEST_SUITE_P(Every, Float32Products,
                                                               &avx512Widened, &avx2Float32,
                                                               &sse4Float32),
                                             ::testing::Bool()),
-                         [](const auto &kernel) {
-                           return testNameOf(*std::get<0>(kernel.param)) +
-                                  (std::get<1>(kernel.param) ? "PackingOnce" : "");
-                         });
+                         nameOfProduct);
 
 } // namespace
 } // namespace mpc::rt
