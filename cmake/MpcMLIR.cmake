@@ -1,5 +1,5 @@
-# LLVM and MLIR 22, always through their shared libraries: mixing them with the
-# static ones gives two copies of every type id.
+# LLVM and MLIR 22. A program has their shared libraries or their archives, never both: that would give
+# two copies of every type id.
 
 find_package(MLIR 22.1 REQUIRED CONFIG)
 message(STATUS "Using MLIR ${LLVM_PACKAGE_VERSION} in ${MLIR_DIR}")
@@ -17,12 +17,40 @@ include(AddMLIR)
 include_directories(SYSTEM ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
 include_directories(${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR} ${CMAKE_BINARY_DIR}/include)
 
-# Users of LLVM's and MLIR's code link this: their shared libraries, and for the tools of MpcPortable.cmake the
-# one library that holds what they use of both.
+# The archives of both, with one processor; cmake/absent.c answers for the others.
+foreach(folder ${LLVM_LIBRARY_DIRS})
+  file(GLOB found ${folder}/libMLIR*.a ${folder}/libLLVM*.a)
+  list(APPEND mpc_llvm_archives ${found})
+endforeach()
+list(FILTER mpc_llvm_archives EXCLUDE REGEX "CAPI|BOLT|gtest|Test")
+set(others ${LLVM_TARGETS_TO_BUILD})
+list(REMOVE_ITEM others X86)
+list(JOIN others "|" pattern)
+list(FILTER mpc_llvm_archives EXCLUDE REGEX "/libLLVM(${pattern})")
+list(TRANSFORM others REPLACE "(.+)" "PROCESSOR(\\1)")
+list(JOIN others "\n" lines)
+file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/processors/processors.def CONTENT "\${lines}\n")
+add_library(mpc_absent STATIC EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/cmake/absent.c)
+target_include_directories(mpc_absent PRIVATE ${CMAKE_BINARY_DIR}/processors)
+set_target_properties(mpc_absent PROPERTIES POSITION_INDEPENDENT_CODE ON)
+
+# mpcc links the archives: the shared libraries look up 58,000 symbols whenever it starts, which takes
+# longer than to compile a small model. Programs that load plugins need the shared libraries.
+if(MPC_SANITIZE OR MPC_FUZZ)
+  option(MPC_STATIC_COMPILER "mpcc holds what it uses of LLVM and MLIR" OFF)
+else()
+  option(MPC_STATIC_COMPILER "mpcc holds what it uses of LLVM and MLIR" ON)
+endif()
+
+# Users of LLVM's and MLIR's code link this: their shared libraries, the archives (MPC_STATIC), or for the tools of
+# MpcPortable.cmake (MPC_PORTABLE) the one library that holds what they use of both.
 add_library(mpc_llvm INTERFACE)
+set(portable "$<BOOL:$<TARGET_PROPERTY:MPC_PORTABLE>>")
+set(static "$<AND:$<BOOL:$<TARGET_PROPERTY:MPC_STATIC>>,$<NOT:${portable}>>")
+set(shared "$<NOT:$<OR:${portable},${static}>>")
 target_link_libraries(mpc_llvm INTERFACE
-    $<$<NOT:$<BOOL:$<TARGET_PROPERTY:MPC_PORTABLE>>>:MLIR> $<$<NOT:$<BOOL:$<TARGET_PROPERTY:MPC_PORTABLE>>>:LLVM>
-    $<$<BOOL:$<TARGET_PROPERTY:MPC_PORTABLE>>:mpctools>)
+    "$<${shared}:MLIR>" "$<${shared}:LLVM>" "$<${portable}:mpctools>" "$<${static}:${mpc_llvm_archives};mpc_absent;z;zstd>")
+target_link_options(mpc_llvm INTERFACE "$<${static}:LINKER:--gc-sections>")
 
 # One precompiled header serves every target that sees MLIR (REUSE_FROM).
 add_library(MpcPrecompiled STATIC ${CMAKE_SOURCE_DIR}/cmake/precompiled.cpp)

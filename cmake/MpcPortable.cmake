@@ -17,19 +17,7 @@ get_target_property(libmlir MLIR LOCATION)
 get_target_property(libllvm LLVM LOCATION)
 execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=libstdc++.so.6
                 OUTPUT_VARIABLE libstdcpp OUTPUT_STRIP_TRAILING_WHITESPACE)
-foreach(folder ${LLVM_LIBRARY_DIRS})
-  file(GLOB found ${folder}/libMLIR*.a ${folder}/libLLVM*.a)
-  list(APPEND archives ${found})
-endforeach()
-list(FILTER archives EXCLUDE REGEX "CAPI|BOLT|gtest|Test")
-# One processor is inside; absent.c answers for the others.
-set(others ${LLVM_TARGETS_TO_BUILD})
-list(REMOVE_ITEM others X86)
-list(JOIN others "|" pattern)
-list(FILTER archives EXCLUDE REGEX "/libLLVM(${pattern})")
-list(TRANSFORM others REPLACE "(.+)" "PROCESSOR(\\1)")
-list(JOIN others "\n" lines)
-file(CONFIGURE OUTPUT ${portable}/processors.def CONTENT "\${lines}\n")
+set(archives ${mpc_llvm_archives})
 foreach(name hdf5 sz aec z zstd protobuf-lite)
   find_library(MPC_ARCHIVE_${name} lib${name}.a REQUIRED PATHS /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/hdf5/serial)
 endforeach()
@@ -45,15 +33,20 @@ add_library(mpc_lld OBJECT EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/tools/ld.lld/ld.
 target_include_directories(mpc_lld SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
 target_compile_options(mpc_lld PRIVATE -fno-exceptions)
 
+# The linked mpcc may hold the archives; this one says what it needs of the shared libraries.
+add_executable(shared-mpcc EXCLUDE_FROM_ALL $<TARGET_OBJECTS:mpcc>)
+get_target_property(libraries mpcc LINK_LIBRARIES)
+target_link_libraries(shared-mpcc PRIVATE ${libraries})
+set_target_properties(shared-mpcc PROPERTIES LINKER_LANGUAGE CXX RUNTIME_OUTPUT_DIRECTORY ${portable}/needed)
+
 add_custom_command(OUTPUT ${portable}/exports.map ${portable}/needed.rsp
     COMMAND ${Python3_EXECUTABLE} ${scripts}/needed-symbols.py --out ${portable}
             --libraries ${libmlir} ${libllvm} ${libstdcpp} ${MPC_LLD_COMMON} ${MPC_LLD_ELF}
-            --users $<TARGET_FILE:mpcc> $<TARGET_FILE:mpc-convert> $<TARGET_FILE:mpc-opt> $<TARGET_OBJECTS:mpc_lld>
+            --users $<TARGET_FILE:shared-mpcc> $<TARGET_FILE:mpc-convert> $<TARGET_FILE:mpc-opt> $<TARGET_OBJECTS:mpc_lld>
                     ${MPC_ARCHIVE_protobuf-lite}
-    DEPENDS ${portable_tools} mpc_lld ${scripts}/needed-symbols.py
+    DEPENDS shared-mpcc mpc-convert mpc-opt mpc_lld ${scripts}/needed-symbols.py
     COMMAND_EXPAND_LISTS VERBATIM)
-add_library(mpctools SHARED EXCLUDE_FROM_ALL ${scripts}/absent.c ${portable}/exports.map)
-target_include_directories(mpctools PRIVATE ${portable})
+add_library(mpctools SHARED EXCLUDE_FROM_ALL $<TARGET_OBJECTS:mpc_absent> ${portable}/exports.map)
 set_target_properties(mpctools PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${portable}/lib LINKER_LANGUAGE CXX
     SKIP_BUILD_RPATH ON INSTALL_RPATH "" LINK_DEPENDS ${portable}/exports.map)
 # No other library of the process may take the place of an exported function, but the tools' own operator

@@ -107,7 +107,7 @@ def check_dependency_direction(files):
 WRITTEN = re.compile(r"\.(h|cpp)\.inc$|\.pb\.h$")
 OF_LIBRARIES = re.compile(r"(clang|gtest|lld|llvm|llvm-c|mlir|nlohmann)/")
 # Compiled outside the build, as users compile them; another one's copies; a file of LLVM's folder.
-COMPILED_ELSEWHERE = ("examples/", "test/Driver/Inputs/", "test/Faults/host.c", "test/FakeCuda/toolkit/", "test/Library/", "cmake/portable/absent.c")
+COMPILED_ELSEWHERE = ("examples/", "test/Driver/Inputs/", "test/Faults/host.c", "test/FakeCuda/toolkit/", "test/Library/", "cmake/absent.c")
 
 
 def check_include_style(files):

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The functions that libmpctools leaves out of the archives that it links, and what glibc 2.34
- * lacks.
+/* The functions that mpcc and libmpctools leave out of the archives that they link, and what glibc
+ * 2.34 lacks.
  *
  * lld asks for every processor that LLVM knows, to optimise bitcode at link time; mpcc gives it
  * objects for x86-64. */
