@@ -4,18 +4,27 @@
 #include "runtime/cts/elements.h"
 #include "runtime/base/philox.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 
 namespace mpc::rt::cts {
 
 void fill(std::vector<uint8_t> &data, mpc_rt_dtype_t dtype, int64_t count, uint64_t seed,
           uint32_t stream, uint32_t most, double scale) {
-  data.resize(static_cast<size_t>(count) * dtypeSize(dtype));
-  for (int64_t i = 0; i < count; ++i) {
-    PhiloxBlock block =
-        philox({{static_cast<uint32_t>(i), stream, 0, 0}}, static_cast<uint32_t>(seed), 0);
-    double integer = static_cast<double>(block.word[0] % (2 * most + 1)) - most;
-    storeElement(dtype, data.data(), i, integer * scale);
+  const size_t size = dtypeSize(dtype);
+  data.resize(static_cast<size_t>(count) * size);
+  const uint32_t choices = 2 * most + 1;
+  std::vector<uint8_t> values(choices * size);
+  for (uint32_t i = 0; i < choices; ++i)
+    storeElement(dtype, values.data(), i, (static_cast<double>(i) - most) * scale);
+  constexpr int64_t words = 4; // of a block
+  for (int64_t begin = 0; begin < count; begin += words) {
+    const PhiloxBlock block = philox({{static_cast<uint32_t>(begin / words), stream, 0, 0}},
+                                     static_cast<uint32_t>(seed), 0);
+    for (int64_t i = begin; i < std::min(begin + words, count); ++i)
+      std::memcpy(&data[static_cast<size_t>(i) * size],
+                  &values[block.word[i - begin] % choices * size], size);
   }
 }
 
