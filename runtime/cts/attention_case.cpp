@@ -135,6 +135,7 @@ std::string AttentionData::difference(bool ofGradient) const {
   };
   Numbers scores(static_cast<size_t>(c.sources));
   const auto count = static_cast<size_t>(c.sources);
+  const double scaling = scale();
   for (int64_t b = 0; b < c.batch; ++b)
     for (int64_t h = 0; h < c.heads; ++h)
       for (int64_t t = 0; t < c.targets; ++t) {
@@ -156,7 +157,7 @@ std::string AttentionData::difference(bool ofGradient) const {
           }
           for (int64_t w = 0; w < c.width; ++w)
             scores[u] += q[at(b, t, c.targets, h, c.width, w)] *
-                         k[at(b, static_cast<int64_t>(u), c.sources, h, c.width, w)] * scale();
+                         k[at(b, static_cast<int64_t>(u), c.sources, h, c.width, w)] * scaling;
           largest = std::max(largest, std::abs(scores[u]));
           total += std::exp(scores[u]);
         }
@@ -183,8 +184,8 @@ std::string AttentionData::difference(bool ofGradient) const {
           }
           if (isHidden)
             continue;
-          derivative *= scale() * weight;
-          terms *= scale() * weight * sensitivity;
+          derivative *= scaling * weight;
+          terms *= scaling * weight * sensitivity;
           for (int64_t w = 0; ofGradient && w < c.width; ++w) {
             const size_t target = at(b, t, c.targets, h, c.width, w),
                          from = at(b, source, c.sources, h, c.width, w);
