@@ -47,9 +47,9 @@ endif()
 add_library(mpc_llvm INTERFACE)
 set(portable "$<BOOL:$<TARGET_PROPERTY:MPC_PORTABLE>>")
 set(static "$<AND:$<BOOL:$<TARGET_PROPERTY:MPC_STATIC>>,$<NOT:${portable}>>")
-set(shared "$<NOT:$<OR:${portable},${static}>>")
+set(dynamic "$<NOT:$<OR:${portable},${static}>>")
 target_link_libraries(mpc_llvm INTERFACE
-    "$<${shared}:MLIR>" "$<${shared}:LLVM>" "$<${portable}:mpctools>" "$<${static}:${mpc_llvm_archives};mpc_absent;z;zstd>")
+    "$<${dynamic}:MLIR>" "$<${dynamic}:LLVM>" "$<${portable}:mpctools>" "$<${static}:${mpc_llvm_archives};mpc_absent;z;zstd>")
 target_link_options(mpc_llvm INTERFACE "$<${static}:LINKER:--gc-sections>")
 
 # One precompiled header serves every target that sees MLIR (REUSE_FROM).

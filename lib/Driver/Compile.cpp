@@ -434,6 +434,7 @@ ExitCode Compilation::emit() {
   emitOptions.isStatic = options.linkStatic;
   emitOptions.batchParts = options.batchParts;
   emitOptions.march = options.march;
+  emitOptions.optimize = options.optimize;
   emitOptions.cuda = options.cuda;
   emitOptions.compilerVersion = options.compilerVersion;
   emitOptions.embedWeights = options.embedWeights;

@@ -31,7 +31,7 @@ class Tools:
         # Every compilation and every run gets these options besides. Beside code for a GPU the
         # CPU's is not what is tested.
         self.target = target
-        self.extra = {"mpcc": [f"--target={target}", "--march=x86-64-v2"] if target else [],
+        self.extra = {"mpcc": [f"--target={target}", "--march=x86-64-v2", "-O0"] if target else [],
                       "mpc-run": ["--device", device] if device else []}  # fmt: skip
         self.lock = threading.Lock()
         self.compile_locks = {}

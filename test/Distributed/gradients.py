@@ -34,7 +34,7 @@ optimizer.write_text(json.dumps(SGD))
 def mpcc(name, folder, *options):
     return subprocess.run(
         [arguments.bin / "mpcc", arguments.work / f"{name}.json", "-o", arguments.work / folder, "-q",
-         "--distributed", "--march=native", "--initialize=3",
+         "--distributed", "--march=native", "-O0", "--initialize=3",
          "--loss=sparse_categorical_crossentropy", f"--optimizer={optimizer}", *options],
         capture_output=True, text=True)  # fmt: skip
 

@@ -55,7 +55,7 @@ def compiled(name, policy, *options):
     result = subprocess.run(
         [arguments.bin / "mpcc", arguments.work / f"{name}.json", "-o", folder, "-q", "--distributed",
          f"--deterministic-ranks={arguments.parts}",
-         *(["--target=cuda:source", "--march=x86-64-v2"] if arguments.device else ["--march=native"]),
+         *(["--target=cuda:source", "--march=x86-64-v2", "-O0"] if arguments.device else ["--march=native", "-O0"]),
          "--initialize=3", f"--policy={policy}", "--loss-scale=dynamic:1024:20",
          "--loss=sparse_categorical_crossentropy", f"--optimizer={optimizer}", "--metrics=accuracy",
          *options], capture_output=True, text=True)  # fmt: skip

@@ -39,7 +39,7 @@ models.write(work, STEPS * BATCH, [arguments.model])
 model = work / "model"
 shutil.rmtree(model, ignore_errors=True)
 subprocess.run([arguments.bin / "mpcc", work / f"{arguments.model}.json", "-o", model, "-q", "--distributed",
-                *(["--target=cuda:source", "--march=x86-64-v2"] if arguments.device else ["--march=native"]),
+                *(["--target=cuda:source", "--march=x86-64-v2", "-O0"] if arguments.device else ["--march=native", "-O0"]),
                 "--initialize=3", "--policy=mixed_float16",
                 "--loss=sparse_categorical_crossentropy", "--optimizer=adam"], check=True)  # fmt: skip
 kept, saved, pids = work / "kept", work / "saved.safetensors", work / "pids"

@@ -25,7 +25,7 @@ def compiled(name, *options):
     folder = arguments.work / "-".join([name, *(option.strip("-") for option in options)])
     subprocess.run(
         [arguments.bin / "mpcc", arguments.work / f"{name}.json", "-o", folder, "-q", "--numerics",
-         *(["--target=cuda:source", "--march=x86-64-v2"] if arguments.device else ["--march=native"]),
+         *(["--target=cuda:source", "--march=x86-64-v2", "-O0"] if arguments.device else ["--march=native", "-O0"]),
          "--initialize=3", "--policy=mixed_float16", "--loss=sparse_categorical_crossentropy", "--optimizer=adam",
          *options], check=True)  # fmt: skip
     return folder

@@ -56,7 +56,7 @@ def mpcc(folder, optimizer, *options, model="wide"):
     path.write_text(json.dumps({"class_name": kind, "config": config}))
     return subprocess.run(
         [arguments.bin / "mpcc", arguments.work / f"{model}.json", "-o", folder, "-q",
-         "--distributed", "--march=native", "--initialize=3",
+         "--distributed", "--march=native", "-O0", "--initialize=3",
          "--loss=sparse_categorical_crossentropy", f"--optimizer={path}", "--metrics=accuracy",
          *options], capture_output=True, text=True)  # fmt: skip
 

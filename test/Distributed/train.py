@@ -32,7 +32,7 @@ def compile_model(name, *options, folder=None):
     folder = arguments.work / (folder or name)
     result = subprocess.run(
         [arguments.bin / "mpcc", arguments.work / f"{name}.json", "-o", folder, "-q",
-         *(["--target=cuda:source", "--march=x86-64-v2"] if arguments.device else ["--march=native"]),
+         *(["--target=cuda:source", "--march=x86-64-v2", "-O0"] if arguments.device else ["--march=native", "-O0"]),
          "--initialize=3", "--loss=sparse_categorical_crossentropy",
          "--optimizer=adam", "--learning-rate=0.01", "--metrics=accuracy", *options],
         capture_output=True, text=True)  # fmt: skip

@@ -24,7 +24,7 @@ def run(*command, fake=True, **settings):
     environment.update(settings)
     command = [os.path.join(BUILD, "bin", command[0]), *command[1:]]
     if command[0].endswith("/mpcc") and not any(word.startswith("--march") for word in command):
-        command.append("--march=x86-64-v2")  # beside code for a GPU the CPU's is not what is tested
+        command += ["--march=x86-64-v2", "-O0"]  # beside code for a GPU the CPU's is not what is tested
     return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
 
 

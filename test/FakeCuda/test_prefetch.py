@@ -29,7 +29,7 @@ FILL = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p))
 class Suite:
     def __init__(self, folder):
         self.folder = os.path.join(folder, "net")
-        subprocess.run([os.path.join(BUILD, "bin", "mpcc"), GUIDE, "-q", "--target=cuda:source", "--march=x86-64-v2", "--name=net", "--policy=float32",
+        subprocess.run([os.path.join(BUILD, "bin", "mpcc"), GUIDE, "-q", "--target=cuda:source", "--march=x86-64-v2", "-O0", "--name=net", "--policy=float32",
                         "--loss=sparse_categorical_crossentropy", "--optimizer=sgd", "-o", self.folder], check=True)  # fmt: skip
         self.runtime, self.contexts = Runtime(os.path.join(BUILD, "lib", "libmpcrt.so.1")), []
         random = np.random.default_rng(7)

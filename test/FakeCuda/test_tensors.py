@@ -59,7 +59,7 @@ class Suite:
         self.log = os.path.join(folder, "log")
         folder = os.path.join(folder, "net")
         os.environ["MPC_FAKE_CUDA_LOG"] = self.log
-        subprocess.run([os.path.join(BUILD, "bin", "mpcc"), MODEL, "-q", "--target=cuda:source", "--march=x86-64-v2", "--name=net",
+        subprocess.run([os.path.join(BUILD, "bin", "mpcc"), MODEL, "-q", "--target=cuda:source", "--march=x86-64-v2", "-O0", "--name=net",
                         "-o", folder], check=True)  # fmt: skip
         self.runtime = Runtime(os.path.join(BUILD, "lib", "libmpcrt.so.1"))
         self.host = DeviceContext(self.runtime, folder, b"cpu")

@@ -33,7 +33,7 @@ class Tools:
 
     def run(self, tool, *words, codes=(0,), timeout=600):
         """Its standard output and messages; the latter are checked always."""
-        level = ["--march=native"] if tool == "mpcc" else []  # names are no part of what functions compile to
+        level = ["--march=native", "-O0"] if tool == "mpcc" else []  # names are no part of what functions compile to
         command = [os.path.join(self.folder, tool), *map(str, words), *level]
         done = subprocess.run(command, capture_output=True, env=self.environment, timeout=timeout)
         what = f"{tool} {' '.join(map(str, words))[:200]}"

@@ -17,7 +17,7 @@ import models  # noqa: E402
 import named_tests  # noqa: E402
 from tools import Tools  # noqa: E402
 
-COMMON = ("--march=native", "--custom-loop=off", "-q")
+COMMON = ("--march=native", "-O0", "--custom-loop=off", "-q")
 TRAINED = ("--loss=sparse_categorical_crossentropy", "--optimizer=adam", "--metrics=accuracy")
 
 

@@ -201,7 +201,7 @@ struct Library {
 } // namespace
 
 Results mpc::test::runCompiled(const MergedGraphs &differentiated, const std::string &folder,
-                               const std::string &march, std::string &error) {
+                               const std::string &march, bool optimize, std::string &error) {
   const std::string source = folder + "/graphs.mlir";
   (void)llvm::sys::fs::create_directories(folder);
   {
@@ -214,6 +214,7 @@ Results mpc::test::runCompiled(const MergedGraphs &differentiated, const std::st
   options.output = folder + "/graphs.mpc";
   options.name = "graphs";
   options.march = march;
+  options.optimize = optimize;
   options.compileFrom = Phase::Scaling;
   options.compilerVersion = "test";
   options.quiet = true;

@@ -39,7 +39,7 @@ using Results = std::map<std::string, ReferenceTensor>;
 Results interpretGradients(const MergedGraphs &differentiated);
 /// @gradients of the library that mpcc makes of it, in `folder`. `error` says what went wrong.
 Results runCompiled(const MergedGraphs &differentiated, const std::string &folder,
-                    const std::string &march, std::string &error);
+                    const std::string &march, bool optimize, std::string &error);
 
 /// Why a float64 graph may differ by roundings of float32; empty when it may not.
 llvm::StringRef reasonForFloat32(const RandomGraph &graph);

@@ -89,6 +89,8 @@ struct CommandLine {
   MPC_OPTION(std::string, march, "march", cl::init("portable"),
              cl::value_desc("portable|native|x86-64-v2|x86-64-v3|x86-64-v4"),
              cl::desc("CPU levels to compile for"));
+  MPC_OPTION(std::string, optimization, "O", cl::Prefix, cl::init("2"), cl::value_desc("0|2"),
+             cl::desc("-O0: compile faster, to code that runs slower and gives the same bytes"));
   MPC_OPTION(std::string, fp32Precision, "fp32-precision", cl::init("ieee"),
              cl::value_desc("ieee|tf32|tf32x3"),
              cl::desc("float32 contractions on CUDA: as they are, rounded to TF32, or as three "
@@ -263,6 +265,8 @@ static void checkChoices(UsageErrors &errors, const CommandLine &line, llvm::Str
   errors.oneOf("output-guard", line.outputGuard, {"on", "off"});
   errors.oneOf("mode", line.mode, {"auto", "train", "infer"});
   errors.oneOf("march", line.march, {"portable", "native", "x86-64-v2", "x86-64-v3", "x86-64-v4"});
+  if (line.optimization != "0" && line.optimization != "2")
+    errors.report("-O" + line.optimization + ": expected -O0 or -O2");
   errors.oneOf("fp32-precision", line.fp32Precision, fp32PrecisionNames);
   errors.oneOf("bias-gradients", line.biasGradients, {"kernels", "products"});
   errors.oneOf("color", color, {"auto", "always", "never"});
@@ -429,6 +433,7 @@ static void takeOptions(const CommandLine &line, CompileOptions &options) {
   options.optimizer = line.optimizer;
   options.metrics = line.metrics;
   options.march = line.march;
+  options.optimize = line.optimization == "2";
   options.linkStatic = line.link == "static";
   options.embedWeights =
       line.weights.getNumOccurrences() ? line.weights == "embedded" : options.linkStatic;

@@ -65,6 +65,8 @@ struct CompileOptions {
   /// the library that reads such files is the runtime's.
   std::function<llvm::Expected<WeightStore>(const std::string &path)> readWeights;
   std::string march = "portable";
+  /// `-O0` where not: EmitOptions::optimize.
+  bool optimize = true;
   /// `--target=`, as it was given; pipeline.device and `cuda` say the same.
   std::string target = "cpu";
   std::optional<CudaTarget> cuda;

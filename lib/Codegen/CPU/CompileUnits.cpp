@@ -83,8 +83,8 @@ private:
 /// Compiles units of one module.
 class UnitCompiler {
 public:
-  UnitCompiler(llvm::ArrayRef<IsaLevel> levels, ObjectCache *cache)
-      : levels(levels), cache(cache) {}
+  UnitCompiler(llvm::ArrayRef<IsaLevel> levels, Effort effort, ObjectCache *cache)
+      : levels(levels), effort(effort), cache(cache) {}
 
   /// With the names of the model.
   llvm::Expected<std::string> compile(CodeUnit &unit);
@@ -97,6 +97,7 @@ private:
                                        CodeGenerator &generator);
 
   llvm::ArrayRef<IsaLevel> levels;
+  Effort effort;
   ObjectCache *cache;
   CodeGenerators generators;
   SharedObjects objects;
@@ -144,6 +145,8 @@ std::string UnitCompiler::keyOf(const CodeUnit &unit, llvm::Module &module) cons
   llvm::raw_svector_ostream stream(bitcode);
   llvm::WriteBitcodeToFile(module, stream);
   std::string versions = unit.isNamed ? "function" : "";
+  if (effort == Effort::Least)
+    versions += "unoptimised";
   for (const IsaLevel &level : levels)
     if (unit.isKernel)
       versions += level.suffix;
@@ -162,7 +165,8 @@ static bool hasLoop(const llvm::Function &function) {
 llvm::Expected<std::string> UnitCompiler::optimize(const CodeUnit &unit, llvm::Module &module,
                                                    CodeGenerator &generator) {
   // Optimisation that depends on no instruction set is done once, before kernels are copied.
-  generator.simplify(module);
+  if (effort == Effort::Full)
+    generator.simplify(module);
   llvm::Function *function = module.getFunction(kOwnName);
   if (unit.isKernel)
     cloneForLevels(*function, levels);
@@ -170,8 +174,9 @@ llvm::Expected<std::string> UnitCompiler::optimize(const CodeUnit &unit, llvm::M
     function->eraseFromParent();
   else
     setBaseline(*function);
-  generator.vectorize(module);
-  return generator.emitObject(module, Effort::Full);
+  if (effort == Effort::Full)
+    generator.vectorize(module);
+  return generator.emitObject(module, effort);
 }
 
 llvm::Expected<std::string> UnitCompiler::make(const CodeUnit &unit, llvm::Module &module) {
@@ -236,7 +241,7 @@ static size_t costOf(const CodeUnit &unit, size_t levels) {
 
 llvm::Expected<std::vector<ObjectFile>> mpc::compileUnits(std::vector<CodeUnit> &units,
                                                           llvm::ArrayRef<IsaLevel> levels,
-                                                          ObjectCache *cache,
+                                                          Effort effort, ObjectCache *cache,
                                                           llvm::function_ref<void(size_t)> done) {
   std::vector<ObjectFile> objects(units.size());
   std::vector<size_t> order(units.size());
@@ -245,7 +250,7 @@ llvm::Expected<std::vector<ObjectFile>> mpc::compileUnits(std::vector<CodeUnit> 
     return std::make_pair(SIZE_MAX - costOf(units[index], levels.size()), index);
   };
   llvm::sort(order, [&](size_t a, size_t b) { return rank(a) < rank(b); });
-  UnitCompiler compiler(levels, cache);
+  UnitCompiler compiler(levels, effort, cache);
   llvm::Error failures = llvm::Error::success();
   std::mutex mutex;
   size_t finished = 0;

@@ -105,7 +105,8 @@ buildLibrary(ModuleOp module, ModuleTables &tables, const EmitOptions &options,
   for (const IsaLevel &level : levels)
     tables.targets.push_back(level.cpu.str());
   const std::unique_ptr<ObjectCache> cache = openCache(options);
-  auto objects = compileUnits(*units, levels, cache.get(), [&](size_t done) {
+  const Effort effort = options.optimize ? Effort::Full : Effort::Least;
+  auto objects = compileUnits(*units, levels, effort, cache.get(), [&](size_t done) {
     if (options.progress)
       options.progress(done, units->size());
   });

@@ -19,8 +19,8 @@ struct ObjectFile {
 /// How much of LLVM's work code is worth.
 enum class Effort {
   Full, ///< kernels and loops, where a step's time goes
-  Least ///< what runs once in a step: LLVM selects instructions one by one, without a look at
-        ///< others
+  Least ///< what runs once in a step, and everything with -O0: LLVM selects instructions one by
+        ///< one, without a look at others
 };
 
 /// LLVM's passes for x86-64. What they need to know of the target is found out once, so that one is

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which functions are optimised: kernels and loops; what runs once in a step is code as it stands.
+// Which functions are optimised: kernels and loops, but for -O0; what runs once in a step is code
+// as it stands.
 #include "lib/Codegen/CPU/CompileUnits.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Parser/Parser.h"
@@ -19,7 +20,8 @@ struct CompileUnits : testing::Test {
     mlir::registerLLVMDialectTranslation(context);
   }
   /// Bytes of code of a function that writes `count` zeros to one address.
-  uint64_t codeSize(int count, bool loops, llvm::ArrayRef<std::string> kernels = {}) {
+  uint64_t codeSize(int count, bool loops, llvm::ArrayRef<std::string> kernels = {},
+                    Effort effort = Effort::Full) {
     std::string text = "llvm.func @f(%p: !llvm.ptr, %n: i64, %m: i64) {\n"
                        "  %zero = llvm.mlir.constant(0 : i64) : i64\n";
     if (loops)
@@ -34,7 +36,7 @@ struct CompileUnits : testing::Test {
     auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
     auto units = llvm::cantFail(takeApart(*module, kernels));
     auto objects = llvm::cantFail(
-        compileUnits(units, listLevels("x86-64-v2"), /*cache=*/nullptr, [](size_t) {}));
+        compileUnits(units, listLevels("x86-64-v2"), effort, /*cache=*/nullptr, [](size_t) {}));
     auto file = llvm::cantFail(
         llvm::object::ObjectFile::createELFObjectFile({objects[0].content, "object"}));
     uint64_t size = 0;
@@ -54,4 +56,10 @@ TEST_F(CompileUnits, LeavesWhatRunsOnceAsItIs) {
 TEST_F(CompileUnits, OptimisesLoopsAndKernels) {
   EXPECT_EQ(codeSize(40, /*loops=*/true), codeSize(20, /*loops=*/true));
   EXPECT_EQ(codeSize(40, /*loops=*/false, {"f"}), codeSize(20, /*loops=*/false, {"f"}));
+}
+
+TEST_F(CompileUnits, OptimisesNothingWhereItIsToldSo) {
+  for (const bool loops : {false, true})
+    EXPECT_GE(codeSize(40, loops, {"f"}, Effort::Least),
+              codeSize(20, loops, {"f"}, Effort::Least) + 20 * 5);
 }
