@@ -35,7 +35,9 @@ WITHOUT = {"cnn": {"mpc without cuDNN": {"MPC_CUDNN": "off"}}, "transformer": {"
 # mpc compiled with --bias-gradients=products.
 SUMS = "mpc, biases by cuBLASLt"
 WITH_SUMS = ["guide", "transformer"]
-OTHERS = {workload: [*(["cuBLASLt products"] if workload == "guide" else []), *WITHOUT.get(workload, {}), *([SUMS] if workload in WITH_SUMS else [])]
+# mpc with the algorithms of cuBLASLt that it measured.
+TUNED = "mpc --tune"
+OTHERS = {workload: [TUNED, *(["cuBLASLt products"] if workload == "guide" else []), *WITHOUT.get(workload, {}), *([SUMS] if workload in WITH_SUMS else [])]
           for workload in WORKLOADS}  # fmt: skip
 GOALS = {"guide": "Goals on an H200: mixed_bfloat16 in 1.45 ms at most, 12 times as fast as float32 and 1.8 times as TF32, ahead of torch.compile in each precision."}
 NOT_RUN = {"device": "a GPU: not run", "hint": "", "cases": 0, "failures": [], "steps": {}}
@@ -80,9 +82,9 @@ def conformance():
     return len(results), [r["case"] for r in results if r["status"] != "pass"]
 
 
-def time_mpc(workload, precision, batch, steps, warmup, **settings):
+def time_mpc(workload, precision, batch, steps, warmup, *options, **settings):
     result = mpc_run("bench", str(HERE / "models" / f"{workload}-{precision}"), "--train", "--batch-size", str(batch),
-                     "--steps", str(steps), "--warmup", str(warmup), "--json", "--device", "cuda:0", **settings)  # fmt: skip
+                     "--steps", str(steps), "--warmup", str(warmup), "--json", "--device", "cuda:0", *options, **settings)  # fmt: skip
     if result.returncode:
         return {"error": result.stderr.strip()[-400:]}
     return {"ms": json.loads(result.stdout)["ms_median"]}
@@ -111,6 +113,7 @@ def contenders_of(workload, size):
     """(precision, contender, function, arguments, settings) of everything that can be timed."""
     for precision in PRECISIONS:
         yield precision, "mpc", time_mpc, (workload, precision, *size), {}
+        yield precision, TUNED, time_mpc, (workload, precision, *size, "--tune"), {}
         yield precision, "torch eager", time_torch, (workload, precision, False, *size), {}
         yield precision, "torch.compile", time_torch, (workload, precision, True, *size), {}
         if workload == "guide":

@@ -14,8 +14,8 @@ extern "C" {
 
 /* From now on a product or convolution that the context meets for the first time (one of the model
  * with one batch size) is run by each kernel, and the fastest is chosen. Other kernels sum in
- * another order: contexts that measured may differ in the last bits. Without effect on devices
- * other than the CPU.
+ * another order: contexts that measured may differ in the last bits. On CUDA the algorithms of
+ * cuBLASLt's heuristic are measured that give equal bytes in equal runs.
  */
 MPC_RT_API mpc_rt_status_t mpc_rt_context_tune(mpc_rt_context_t *context);
 
@@ -30,12 +30,14 @@ MPC_RT_API mpc_rt_status_t mpc_rt_context_tune_for(mpc_rt_context_t *context, ui
 MPC_RT_API int32_t mpc_rt_context_has_measured_rules(mpc_rt_context_t *context);
 
 /* The choices made so far, a line each: "ID BATCH kept|changing KERNEL" of a product,
- * "convolution ID BATCH kept|changing KERNEL", sorted; "" if nothing was measured. Valid until the
- * next call with this context. */
+ * "convolution ID BATCH kept|changing KERNEL", sorted; on CUDA "cublaslt LIBRARY PRODUCT
+ * algorithm_RANK/BYTES/CHECKSUM". "" if nothing was measured. Valid until the next call with this
+ * context. */
 MPC_RT_API const char *mpc_rt_context_kernel_choices(mpc_rt_context_t *context);
 
 /* Takes over choices. INVALID_ARGUMENT: not such a text; UNAVAILABLE: a kernel that this CPU does
- * not run. Nothing is changed then. */
+ * not run, or algorithms of another GPU or cuBLASLt. Nothing is changed then. A call whose product
+ * cuBLASLt then refuses fails with FAILED_PRECONDITION. */
 MPC_RT_API mpc_rt_status_t mpc_rt_context_set_kernel_choices(mpc_rt_context_t *context,
                                                              const char *kernels);
 

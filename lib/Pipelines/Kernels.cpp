@@ -22,6 +22,9 @@ void mpc::buildKernelsPipeline(OpPassManager &manager, Device device, int64_t bu
     cleanUp(manager);
     // After it, so that it gathers every op that has become a launch.
     manager.addPass(createGatherLaunches());
+    // After it, so that more of them follow each other.
+    manager.addPass(createMergeLaunches());
+    cleanUp(manager);
     // Behind both, as below. The copies that it makes of weights are launches on a device, also the
     // small ones.
     if (watched) {

@@ -129,6 +129,7 @@ static std::vector<Command> makeTable() {
        with({{"out", Takes::Value, "FILE", "JSON file for --tune=FILE of other commands"},
              batch,
              {"data", Takes::Value, "D", "rows to use instead of random ones"},
+             machine.front(), // the device
              {"threads", Takes::Value, "N", "CPU threads (default: all)"},
              verify},
             with(weights, {{"help", Takes::Nothing, "", "this text"}})),

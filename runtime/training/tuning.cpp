@@ -41,6 +41,10 @@ Machine machineOf(Session &session) {
   return {isKnown ? info.cpu_kind : "unknown", name ? name : ""};
 }
 
+/// Whether choices are algorithms for a GPU. Their lines say of which one they are; the CPU beside
+/// it does not matter.
+bool areOfGpu(const std::string &kernels) { return kernels.rfind("cublaslt ", 0) == 0; }
+
 /// The members that are text, or lines of it; nothing else is asked of a file.
 class TuningFile {
 public:
@@ -99,18 +103,19 @@ Status takeFile(const std::string &path, Session &session, std::vector<std::stri
   if (!file->isOf(identityOf(session)))
     return Failure(path + ":model: is another model than " + session.path() +
                    "; expected one of this compiled model; " + advice);
-  const Machine machine = machineOf(session);
-  if (Status status = file->require("cpu_kind", machine.kind, advice); !status)
-    return status;
-  if (Status status = file->require("isa", machine.isa, advice); !status)
-    return status;
   Result<std::string> kernels = file->kernels();
   if (!kernels)
     return kernels.failure();
+  const bool isOfCpu = !areOfGpu(*kernels);
+  const Machine machine = machineOf(session);
+  if (Status status = isOfCpu ? file->require("cpu_kind", machine.kind, advice) : Status(); !status)
+    return status;
+  if (Status status = isOfCpu ? file->require("isa", machine.isa, advice) : Status(); !status)
+    return status;
   if (mpc_rt_context_set_kernel_choices(session.context(), kernels->c_str()))
     return Failure(path + ":kernels: " + mpc_rt_last_error());
   if (const uint32_t threads = mpc_rt_context_threads(session.context());
-      file->threads() != static_cast<int64_t>(threads))
+      isOfCpu && file->threads() != static_cast<int64_t>(threads))
     notes.push_back(path + ": was measured with another number of threads than " +
                     std::to_string(threads));
   return Status();
@@ -120,14 +125,15 @@ Status takeFile(const std::string &path, Session &session, std::vector<std::stri
 
 Status writeTuning(const std::string &path, Session &session, int64_t batchSize,
                    const std::string &kernels) {
-  const Machine machine = machineOf(session);
-  Json json = {{formatKey, formatVersion},
-               {"model", identityOf(session)},
-               {"cpu_kind", machine.kind},
-               {"isa", machine.isa},
-               {"threads", mpc_rt_context_threads(session.context())},
-               {"batch_size", batchSize},
-               {"kernels", Json::array()}};
+  Json json = {{formatKey, formatVersion}, {"model", identityOf(session)}};
+  if (!areOfGpu(kernels)) {
+    const Machine machine = machineOf(session);
+    json["cpu_kind"] = machine.kind;
+    json["isa"] = machine.isa;
+    json["threads"] = mpc_rt_context_threads(session.context());
+  }
+  json["batch_size"] = batchSize;
+  json["kernels"] = Json::array();
   std::istringstream lines(kernels);
   for (std::string line; std::getline(lines, line);)
     json["kernels"].push_back(line);
@@ -151,8 +157,10 @@ Status applyTuning(const TuningOptions &options, Session &session,
 std::string summarizeChoices(const std::string &choices) {
   std::map<std::string, int> products;
   std::istringstream lines(choices);
-  for (std::string line; std::getline(lines, line);)
-    products[line.substr(line.rfind(' ') + 1)]++;
+  for (std::string line; std::getline(lines, line);) {
+    const std::string kernel = line.substr(line.rfind(' ') + 1);
+    products[kernel.substr(0, kernel.find('/'))]++; // behind it are bytes of an algorithm
+  }
   std::string found;
   for (const auto &[kernel, count] : products)
     found += (found.empty() ? "" : ", ") + kernel + " for " + std::to_string(count);

@@ -59,6 +59,8 @@ MPC_SAME(minorVersion, MINOR_VERSION);
 MPC_SAME(patchLevel, PATCH_LEVEL);
 MPC_SAME(none, CUBLAS_OP_N);
 MPC_SAME(transpose, CUBLAS_OP_T);
+MPC_SAME(configReductionScheme, CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME);
+MPC_SAME(reduceNothing, CUBLASLT_REDUCTION_SCHEME_NONE);
 MPC_SAME(reduceInComputeType, CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE);
 #undef MPC_SAME
 
@@ -88,6 +90,7 @@ MPC_ALIKE(preferenceDestroy, cublasLtMatmulPreferenceDestroy);
 MPC_ALIKE(preferenceSet, cublasLtMatmulPreferenceSetAttribute);
 MPC_ALIKE(property, cublasLtGetProperty);
 MPC_ALIKE(algorithmCheck, cublasLtMatmulAlgoCheck);
+MPC_ALIKE(configGet, cublasLtMatmulAlgoConfigGetAttribute);
 MPC_ALIKE(heuristic, cublasLtMatmulAlgoGetHeuristic);
 MPC_ALIKE(matmul, cublasLtMatmul);
 #undef MPC_ALIKE

@@ -2,122 +2,30 @@
 //
 // libcublasLt of the software device: a plain product, summed in float64 and rounded once, with
 // what the real one refuses refused.
-#include "runtime/base/element.h"
-#include "runtime/data/half.h"
+#include "test/FakeCuda/cublaslt_algorithms.h"
+#include "test/FakeCuda/cublaslt_matrices.h"
 #include "test/FakeCuda/driver_functions.h"
 #include "test/FakeCuda/lost_time.h"
 #include "test/FakeCuda/tensor_cores.h"
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <thread>
 #include <unistd.h>
 #include <vector>
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
-using namespace mpc::data;
+using namespace fake;
 
 namespace {
-
-enum : int { success = 0, invalidValue = 7, notSupported = 15 };
-enum : int {
-  r32f = 0,
-  r64f = 1,
-  r16f = 2,
-  r8i = 3,
-  r32i = 10,
-  r16bf = 14,
-  r8fE4M3 = 28,
-  r8fE5M2 = 29
-};
-
-struct Description {
-  int compute, scale;
-  int32_t transA = 0, transB = 0;
-  uint32_t epilogue = 1;
-  const void *bias = nullptr;
-  void *aux = nullptr; // bits of relu, or arguments of gelu
-  int64_t auxLeading = 0;
-};
-struct Layout {
-  int type;
-  uint64_t rows, columns;
-  int64_t leading;
-  int32_t batchCount = 1;
-  int64_t batchStride = 0;
-};
-struct Preference {
-  uint64_t workspace = 0;
-  uint32_t alignment[4] = {256, 256, 256, 256}; // A, B, C, D
-};
-struct Algorithm {
-  uint64_t data[8];
-};
-constexpr uint64_t algorithmMark = 0x6d7063; // "mpc"
-struct Heuristic {
-  Algorithm algorithm;
-  size_t workspaceBytes;
-  int state;
-  float wavesCount;
-  int reserved[4];
-};
-
-mpc_rt_dtype_t dtypeOf(int type) {
-  return type == r64f      ? MPC_RT_FLOAT64
-         : type == r32f    ? MPC_RT_FLOAT32
-         : type == r16f    ? MPC_RT_FLOAT16
-         : type == r8i     ? MPC_RT_INT8
-         : type == r32i    ? MPC_RT_INT32
-         : type == r8fE4M3 ? MPC_RT_FLOAT8_E4M3FN
-         : type == r8fE5M2 ? MPC_RT_FLOAT8_E5M2
-                           : MPC_RT_BFLOAT16;
-}
-
-double read(const void *base, int type, int64_t i) {
-  return mpc::rt::loadElement(dtypeOf(type), base, i);
-}
-
-void write(void *base, int type, int64_t i, double value) {
-  const bool is16Bit = type == r16f || type == r16bf;
-  mpc::rt::storeElement(dtypeOf(type), base, i,
-                        is16Bit ? static_cast<double>(toFloatOdd(value)) : value);
-}
-
-// The table of cublasLtMatmul() for int8 in columns: integers in and out, "TN" only, no epilogue,
-// and multiples of 4.
-bool isLegalInIntegers(const Description &desc, const Layout &a, const Layout &b, const Layout &d) {
-  bool isMultiple = d.rows % 4 == 0 && a.rows % 4 == 0;
-  for (const Layout *layout : {&a, &b, &d})
-    isMultiple &= layout->leading % 4 == 0;
-  return a.type == r8i && d.type == r32i && desc.compute == 72 && desc.scale == r32i &&
-         desc.transA == 1 && desc.transB == 0 && desc.epilogue == 1 && isMultiple;
-}
-
-bool isFloat8(int type) { return type == r8fE4M3 || type == r8fE5M2; }
-
-// The guide's rules "to use FP8 kernels": compute capability 8.9 at least, sums in float32, "TN"
-// there and on 9.0 and 12.x, and every extent and leading dimension of 16 bytes, that of D in its
-// own type. Its tables have no pair of E5M2. MPC_FAKE_CUBLASLT_FLOAT8=none: a library without an
-// algorithm.
-bool isLegalInFloat8(const Description &desc, const Layout &a, const Layout &b, const Layout &d) {
-  static const int capability = [] {
-    const char *text = std::getenv("MPC_FAKE_CUDA_CAPABILITY");
-    return text ? std::atoi(text) : 90;
-  }();
-  static const char *played = std::getenv("MPC_FAKE_CUBLASLT_FLOAT8");
-  bool isMultiple = d.rows * sizeof(float) % 16 == 0;
-  for (const Layout *layout : {&a, &b})
-    isMultiple &= layout->rows % 16 == 0 && layout->leading % 16 == 0;
-  return capability >= 89 && !(played && std::string(played) == "none") &&
-         !(a.type == r8fE5M2 && b.type == r8fE5M2) && d.type == r32f && desc.compute == 68 &&
-         desc.scale == r32f && desc.transA == 1 && desc.transB == 0 && desc.epilogue == 1 &&
-         isMultiple;
-}
 
 // Counts objects that were made and not yet destroyed: handles, descriptions, layouts, preferences.
 std::atomic<int> alive[4];
@@ -257,6 +165,7 @@ struct Product {
   const void *pointerA, *pointerB;
   void *pointerD;
   double alpha, beta;
+  uint64_t algorithm;
 };
 
 // Nothing documents what relu makes of NaN: both are played. Nor whether the bit of 0 is set ("at
@@ -287,6 +196,11 @@ void sumRows(const Product &p, const std::vector<double> &matrix, int64_t rows, 
 void multiply(void *data) {
   const Product &p = *static_cast<Product *>(data);
   fake::loseTime("MPC_FAKE_CUBLASLT_SLOW", p.desc.epilogue);
+  static const std::vector<std::string> played = algorithmsPlayed();
+  if (const int milliseconds = std::atoi(played[p.algorithm].c_str()))
+    std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+  static bool isOddRun = false;
+  isOddRun = !isOddRun;
   auto m = static_cast<int64_t>(p.d.rows), n = static_cast<int64_t>(p.d.columns);
   auto k = static_cast<int64_t>(p.desc.transA ? p.a.rows : p.a.columns);
   for (int32_t batch = 0; batch < p.d.batchCount; ++batch) {
@@ -332,6 +246,8 @@ void multiply(void *data) {
         }
         if (p.desc.epilogue & 2)
           sum = sum > 0 || (keepsNaN && sum != sum) ? sum : 0;
+        if (i == 0 && isOddRun && isPlayed(p.algorithm, "atomic"))
+          sum += 1;
         write(p.pointerD, p.d.type, place, sum);
       }
   }
@@ -429,31 +345,49 @@ EXPORT int cublasLtMatmulAlgoCheck(void *, void *desc, void *a, void *b, void *,
   bool legal = isLegal(*static_cast<Description *>(desc), *static_cast<Layout *>(a),
                        *static_cast<Layout *>(b), *static_cast<Layout *>(d));
   // The last word says that a heuristic of this library made it.
-  legal &= algorithm->data[7] == algorithmMark;
+  legal &= algorithm->data[markWord] == algorithmMark &&
+           !isPlayed(algorithm->data[numberWord], "refused");
   std::memset(result, 0, sizeof *result);
   result->algorithm = *algorithm;
   return legal ? success : notSupported;
 }
 EXPORT int cublasLtMatmulAlgoGetHeuristic(void *, void *desc, void *a, void *b, void *, void *d,
-                                          void *preference, int, Heuristic *results, int *found) {
+                                          void *preference, int wanted, Heuristic *results,
+                                          int *found) {
   *found = 0;
   if (!isLegal(*static_cast<Description *>(desc), *static_cast<Layout *>(a),
                *static_cast<Layout *>(b), *static_cast<Layout *>(d)))
     return notSupported;
   // The choice relies on the alignments that it was promised.
-  std::memset(results, 0, sizeof *results);
   auto &alignment = static_cast<Preference *>(preference)->alignment;
   if (isFloat8(static_cast<Layout *>(a)->type))
     for (uint32_t promised : alignment)
       if (promised % 16)
         return notSupported;
-  for (int i = 0; i < 4; ++i)
-    results->algorithm.data[i] = alignment[i];
-  results->algorithm.data[7] = algorithmMark;
+  static const size_t played = algorithmsPlayed().size();
+  *found = static_cast<int>(std::min(played, static_cast<size_t>(wanted)));
+  for (int number = 0; number < *found; ++number) {
+    Heuristic &result = results[number];
+    std::memset(&result, 0, sizeof result);
+    uint64_t (&data)[8] = result.algorithm.data;
+    for (int i = 0; i < 4; ++i)
+      data[i] = alignment[i];
+    data[numberWord] = static_cast<uint64_t>(number);
+    data[schemeWord] = isPlayed(data[numberWord], "inplace") ? 1 : 0;
+    data[markWord] = algorithmMark;
+    result.workspaceBytes = static_cast<Preference *>(preference)->workspace;
+  }
   static auto log = fake::findInDriver<decltype(&mpc_fake_log)>("mpc_fake_log");
   log("heuristic");
-  results->workspaceBytes = static_cast<Preference *>(preference)->workspace;
-  *found = 1;
+  return success;
+}
+EXPORT int cublasLtMatmulAlgoConfigGetAttribute(const Algorithm *algorithm, int attribute,
+                                                void *value, size_t bytes, size_t *written) {
+  if (attribute != 3 || bytes != sizeof(uint32_t)) // the reduction scheme
+    return invalidValue;
+  const auto scheme = static_cast<uint32_t>(algorithm->data[schemeWord]);
+  std::memcpy(value, &scheme, sizeof scheme);
+  *written = sizeof scheme;
   return success;
 }
 EXPORT int cublasLtMatmul(void *, void *desc, const void *alpha, const void *a, void *layoutA,
@@ -468,7 +402,8 @@ EXPORT int cublasLtMatmul(void *, void *desc, const void *alpha, const void *a, 
                               b,
                               d,
                               0,
-                              0};
+                              0,
+                              algorithm->data[numberWord]};
   product->alpha = read(alpha, product->desc.scale, 0);
   product->beta = read(beta, product->desc.scale, 0);
   auto isAligned = [&](const void *pointer, int i) {
@@ -479,7 +414,8 @@ EXPORT int cublasLtMatmul(void *, void *desc, const void *alpha, const void *a, 
     delete product;
     return invalidValue;
   }
-  bool legal = isLegal(product->desc, product->a, product->b, product->d) && isAligned(a, 0) &&
+  bool legal = !isPlayed(product->algorithm, "refused") &&
+               isLegal(product->desc, product->a, product->b, product->d) && isAligned(a, 0) &&
                isAligned(b, 1) && isAligned(c, 2) && isAligned(d, 3) &&
                (!(product->desc.epilogue & 4) || product->desc.bias) &&
                (!(product->desc.epilogue & 128) || hasAux(product->desc, product->d)) &&
@@ -494,6 +430,8 @@ EXPORT int cublasLtMatmul(void *, void *desc, const void *alpha, const void *a, 
                      std::to_string(p.transA ? product->a.rows : product->a.columns) + " type " +
                      std::to_string(product->a.type) + " compute " + std::to_string(p.compute) +
                      " epilogue " + std::to_string(p.epilogue);
+  if (product->algorithm)
+    name += " algorithm " + std::to_string(product->algorithm + 1);
   enqueue(stream, name.c_str(), product);
   return success;
 }

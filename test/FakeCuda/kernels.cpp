@@ -30,7 +30,7 @@ constexpr char shim[] = R"cpp(
 #define __device__
 #define __global__
 #define __noinline__
-#define __launch_bounds__(threads)
+#define __launch_bounds__(...)
 #define __shared__ static
 #define index mpc_index
 namespace {

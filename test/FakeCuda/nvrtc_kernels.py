@@ -29,7 +29,7 @@ import selection
 
 KINDS = ("forward", "gradient", "train", "loss_scale", "policy_map", "quantized")
 FUNCTION = re.compile(
-    r'^(?:static __device__ (?:inline|__noinline__) void|extern "C" __global__ void __launch_bounds__\(256\)) (kernel_\w+)\((.*?)\) \{\n.*?^\}\n',
+    r'^(?:static __device__ (?:inline|__noinline__) void|extern "C" __global__ void __launch_bounds__\(256(?:, 2)?\)) (kernel_\w+)\((.*?)\) \{\n.*?^\}\n',
     re.MULTILINE | re.DOTALL,
 )
 FEW = 128  # bytes that are stored and loaded: 16 registers
@@ -57,7 +57,8 @@ def kernels_in(source):
             element = match[0].replace(name[: -len("_element")], "KERNEL")
             continue
         text = match[0].replace(name, "KERNEL")
-        text = 'extern "C" __global__ void __launch_bounds__(256) ' + text[text.index("KERNEL(") :]
+        bounds = "256, 2" if "__launch_bounds__(256, 2)" in text else "256"
+        text = f'extern "C" __global__ void __launch_bounds__({bounds}) ' + text[text.index("KERNEL(") :]
         kernels.append(element + text)
         element = ""
     return source[:first], kernels

@@ -136,6 +136,26 @@ def GatherLaunches : PhasePass<"mpc-gather-launches", "Kernels"> {
   let dependentDialects = ["::mpc::mpcrt::MpcrtDialect"];
 }
 
+def MergeLaunches : PhasePass<"mpc-merge-launches", "Kernels"> {
+  let summary = "for GPUs: launches of a host loop that go through the same elements become one";
+  let description = [{
+    In a loop of the host, as over the steps of an LSTM, launches are short, and each costs more than what it computes.
+    Two of them with one count become one where each iteration touches its own element of what one writes and
+    the other one touches, or other slices of it. So does one that fills a temporary which the other one reads slice
+    by slice, or that copies what the other one wrote slice by slice. Remark `merge-launches` (category
+    mpc-kernels).
+
+    ```mlir
+    mpcrt.launch @copy count(%n) grain(16384) args(%h, %kept : ...)
+    mpcrt.launch @cell count(%n) grain(862) args(%z, %c, %h : ...)
+    // becomes
+    mpcrt.launch @cell_merged count(%n) grain(862) args(%h, %kept, %z, %c : ...)
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::scf::SCFDialect",
+                           "::mpc::mpcrt::MpcrtDialect"];
+}
+
 def InterleaveLaunches : PhasePass<"mpc-interleave-launches", "Kernels"> {
   let summary = "for CPUs: kernels run on parts of a product's result while these are in the cache";
   let description = [{

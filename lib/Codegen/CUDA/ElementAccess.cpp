@@ -12,6 +12,12 @@ static constexpr unsigned kAccessBytes = 16;
 /// More neighbours than this need more registers than they save time.
 static constexpr unsigned kMostElements = 8;
 
+/// Fewer than this are read again for each row in the time that the row's own memory takes: a model
+/// of time, not run (docs/decisions/0152).
+static constexpr size_t kFewestShared = 4;
+
+bool ElementAccess::sharesNeighbours() const { return row && neighbours.size() >= kFewestShared; }
+
 bool mpc::isLinearPlace(MemRefType type, ValueRange indices, Value linear) {
   SmallVector<int64_t> strides;
   int64_t offset, expected = 1;

@@ -23,6 +23,10 @@ struct ElementAccess {
   /// Loads of element `column` of a fixed row of something else, such as a bias.
   llvm::SmallVector<mlir::memref::LoadOp> neighbours;
   unsigned width = 1; ///< elements at a time: a power of two, at least 2
+
+  /// Whether a thread takes several rows of a pack's columns, so that it reads the neighbours once
+  /// for all of them.
+  bool sharesNeighbours() const;
 };
 
 /// For a kernel of one iteration (ThreadKernel.h). None when it writes anything but elements, or

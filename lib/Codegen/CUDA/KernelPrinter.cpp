@@ -232,6 +232,29 @@ LogicalResult KernelPrinter::printWideProduct(Operation &op) {
   return success();
 }
 
+/// Whether it multiplies numbers of 16 bits, whose product float32 holds exactly: one rounding of a
+/// sum with it is then the only one (docs/numerics.md).
+static bool isExactProduct(Value value) {
+  auto product = value.getDefiningOp<arith::MulFOp>();
+  auto isOf16Bits = [](Value factor) {
+    auto wide = factor.getDefiningOp<arith::ExtFOp>();
+    return wide && wide.getIn().getType().getIntOrFloatBitWidth() == 16;
+  };
+  return product && product.getType().isF32() && product->hasOneUse() &&
+         isOf16Bits(product.getLhs()) && isOf16Bits(product.getRhs());
+}
+
+/// The exact product that `op` adds to something; null where there is none.
+static Operation *findAddedProduct(Operation *op) {
+  auto sum = dyn_cast<arith::AddFOp>(op);
+  if (!sum)
+    return nullptr;
+  for (Value side : {sum.getRhs(), sum.getLhs()})
+    if (isExactProduct(side))
+      return side.getDefiningOp();
+  return nullptr;
+}
+
 LogicalResult KernelPrinter::printOp(Operation &op) {
   // A parameter already.
   if (access && op.getNumResults() == 1 &&
@@ -251,6 +274,17 @@ LogicalResult KernelPrinter::printOp(Operation &op) {
     return printMemory(op);
   if (isa<arith::MulUIExtendedOp>(op))
     return printWideProduct(op);
+  // A part of a sum that is printed with it.
+  if (isa<arith::MulFOp>(op) && op.hasOneUse() && findAddedProduct(*op.user_begin()) == &op)
+    return success();
+  if (Operation *product = findAddedProduct(&op)) {
+    Value other = op.getOperand(op.getOperand(0) == product->getResult(0) ? 1 : 0);
+    std::string a = nameOf(product->getOperand(0)), b = nameOf(product->getOperand(1));
+    std::string sum = nameOf(other);
+    line() << "const float " << define(op.getResult(0)) << " = fmaf(" << a << ", " << b << ", "
+           << sum << ");\n";
+    return success();
+  }
   SmallVector<std::string> operands;
   for (Value operand : op.getOperands())
     operands.push_back(nameOf(operand));
@@ -309,8 +343,9 @@ void KernelPrinter::printStart(bool asStage) {
   if (asStage)
     os << "static __device__ __noinline__ void " << kernel.getSymName() << "_body(";
   else
-    os << "extern \"C\" __global__ void __launch_bounds__(" << kCudaBlockThreads << ") "
-       << kernel.getSymName() << "(";
+    // Two blocks, so that one has numbers under way while the other one computes.
+    os << "extern \"C\" __global__ void __launch_bounds__(" << kCudaBlockThreads
+       << (access && access->sharesNeighbours() ? ", 2) " : ") ") << kernel.getSymName() << "(";
   os << parameters(/*ofElement=*/false) << "const index count) {\n";
 }
 
@@ -344,15 +379,25 @@ LogicalResult KernelPrinter::printElements(bool asStage) {
   const std::string width = std::to_string(access->width);
   auto packOf = [&](Type type) { return "pack<" + cudaStorageType(type) + ", " + width + ">"; };
   SmallVector<std::string> places;
+  const bool takesRows = access->sharesNeighbours() && !asStage; // stages have few elements
   std::string loads, stores, ofPack, ofRest;
+  RowsOfThread text;
   for (auto [i, argument, buffer] :
        llvm::enumerate(kernel.getArguments().drop_back(2), access->buffers)) {
     std::string a = "a" + std::to_string(i), p = "p" + std::to_string(i);
     if (buffer.isElement) {
       std::string pack = packOf(cast<MemRefType>(argument.getType()).getElementType());
       places.push_back("(size_t)" + a);
+      const std::string from = "((const " + pack + " *)" + a + ")";
       loads += "    " + pack + " " + p +
-               (buffer.isRead ? " = ((const " + pack + " *)" + a + ")[i];\n" : ";\n");
+               (!buffer.isRead ? ";\n"
+                : takesRows    ? " = all" + p + "[r];\n"
+                               : " = " + from + "[i];\n");
+      if (buffer.isRead) {
+        text.declared += "      " + pack + " all" + p + "[at_once];\n";
+        text.ahead +=
+            "          all" + p + "[r] = " + from + "[(row + r) * across + j % across];\n";
+      }
       if (buffer.isWritten)
         stores += "    ((" + pack + " *)" + a + ")[i] = " + p + ";\n";
     }
@@ -363,7 +408,8 @@ LogicalResult KernelPrinter::printElements(bool asStage) {
     std::string pack = packOf(load.getType()), b = "b" + std::to_string(j);
     if (std::string a = "(size_t)" + nameOf(load.getMemRef()); !llvm::is_contained(places, a))
       places.push_back(a);
-    loads += "    const " + pack + " " + b + " = *(const " + pack + " *)&" + neighbours[j] + ";\n";
+    text.shared +=
+        "    const " + pack + " " + b + " = *(const " + pack + " *)&" + neighbours[j] + ";\n";
     ofPack += b + ".at[k], ";
     ofRest += neighbours[j] + ", ";
   }
@@ -375,20 +421,46 @@ LogicalResult KernelPrinter::printElements(bool asStage) {
       text += "    const index column = " + first + " % " + extent + ";\n";
     return text;
   };
-  const std::string atRow = access->row ? ", row" : "";
+  const std::string atRow = !access->row ? "" : takesRows ? ", row + r" : ", row";
+  text.step = loads + "#pragma unroll\n    for (int k = 0; k < " + width + "; ++k)\n      " + one +
+              "(" + ofPack + "i * " + width + " + k" + atRow +
+              (access->column ? ", column + k" : "") + ");\n" + stores;
   os << "  const index packs = (" << llvm::join(places, " | ") << ") % 16 == 0 ? count / " << width
-     << " : 0;\n"
-     << "  for (index i = first_index(); i < packs; i += index_step()) {\n"
-     << rows("(unsigned long long)(i * " + width + ")") << loads
-     << "#pragma unroll\n    for (int k = 0; k < " << width << "; ++k)\n      " << one << "("
-     << ofPack << "i * " << width << " + k" << atRow << (access->column ? ", column + k" : "")
-     << ");\n"
-     << stores << "  }\n  for (index i = packs * " << width
-     << " + first_index(); i < count; i += index_step())" << (access->column ? " {" : "") << "\n"
-     << rows("(unsigned long long)i") << "    " << one << "(" << ofRest << "i" << atRow
-     << (access->column ? ", column" : "") << ");\n"
+     << " : 0;\n";
+  if (takesRows)
+    printRowsOfThread(text);
+  else
+    os << "  for (index i = first_index(); i < packs; i += index_step()) {\n"
+       << rows("(unsigned long long)(i * " + width + ")") << text.shared << text.step << "  }\n";
+  const std::string done =
+      takesRows ? "rows * " + std::to_string(access->extent) : "packs * " + width;
+  os << "  for (index i = " << done << " + first_index(); i < count; i += index_step())"
+     << (access->column ? " {" : "") << "\n"
+     << rows("(unsigned long long)i") << "    " << one << "(" << ofRest << "i"
+     << (access->row ? ", row" : "") << (access->column ? ", column" : "") << ");\n"
      << (access->column ? "  }\n" : "") << "}\n";
   return success();
+}
+
+void KernelPrinter::printRowsOfThread(const RowsOfThread &text) {
+  // So many rows are under way at once: a row's store might be what the next one loads.
+  constexpr unsigned kRowsAtOnce = 4;
+  os << "  const index across = " << access->extent / access->width
+     << ", rows = packs / across, depth = rows_of_thread(packs);\n"
+     << "  const index tiles = divided(rows + depth - 1, depth) * across;\n"
+     << "  const int at_once = " << kRowsAtOnce << ";\n"
+     << "  for (index j = first_index(); j < tiles; j += index_step()) {\n"
+     << "    const index first = j / across * depth, column = j % across * " << access->width
+     << ";\n"
+     << "    const index end = first + depth < rows ? first + depth : rows;\n"
+     << text.shared << "    for (index row = first; row < end; row += at_once) {\n"
+     << text.declared << "#pragma unroll\n      for (int r = 0; r < at_once; ++r)\n"
+     << "        if (row + r < end) {\n"
+     << text.ahead << "        }\n"
+     << "#pragma unroll\n      for (int r = 0; r < at_once; ++r)\n"
+     << "        if (row + r < end) {\n"
+     << "    const index i = (row + r) * across + j % across;\n"
+     << text.step << "        }\n    }\n  }\n";
 }
 
 LogicalResult KernelPrinter::print(bool asStage) {

@@ -33,6 +33,12 @@ private:
   void printStart(bool asStage);
   /// One element as a function of its own, and a kernel that calls it for packs of neighbours.
   mlir::LogicalResult printElements(bool asStage);
+  /// Text of a kernel whose threads take several rows: what these share, what they load before any
+  /// of them computes, and what each computes.
+  struct RowsOfThread {
+    std::string shared, declared, ahead, step;
+  };
+  void printRowsOfThread(const RowsOfThread &text);
   mlir::LogicalResult printBlock(mlir::Block &block);
   mlir::LogicalResult printOp(mlir::Operation &op);
   mlir::LogicalResult printFor(mlir::scf::ForOp loop);

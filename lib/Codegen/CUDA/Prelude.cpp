@@ -173,6 +173,13 @@ __device__ inline index modulo(const index a, const index b) {
 __device__ inline index first_index() { return blockIdx.x * (index)blockDim.x + threadIdx.x; }
 __device__ inline index index_step() { return gridDim.x * (index)blockDim.x; }
 
+// Rows that a thread takes of its columns, where they share more than they have of their own: fewer
+// where that would leave too few threads to fill the GPU.
+__device__ inline index rows_of_thread(const index packs) {
+  const index most = 8, threads = 65536, rows = packs / threads;
+  return rows < 1 ? 1 : rows < most ? rows : most;
+}
+
 // Where a warp takes an iteration: all its lanes come to the same places.
 __device__ inline index first_row() { return first_index() / 32; }
 __device__ inline index row_step() { return index_step() / 32; }

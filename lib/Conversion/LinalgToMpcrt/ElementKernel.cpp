@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "lib/Conversion/LinalgToMpcrt/ElementKernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -61,6 +62,18 @@ static scf::ForOp onlyLoopOf(Block &block) {
   return found;
 }
 
+scf::ForOp mpc::findStraightLoop(func::FuncOp kernel) {
+  scf::ForOp loop = onlyLoopOf(kernel.getBody().front());
+  if (!loop || !isOverIterations(loop, kernel) || loop.getNumResults() != 0 ||
+      !isConstantIntValue(loop.getStep(), 1))
+    return nullptr;
+  for (Operation &op : loop.getBody()->without_terminator())
+    if (op.getNumRegions() != 0 ||
+        !(isMemoryEffectFree(&op) || isa<memref::LoadOp, memref::StoreOp>(op)))
+      return nullptr;
+  return loop;
+}
+
 std::optional<RowLoops> mpc::findRowLoops(func::FuncOp kernel) {
   scf::ForOp rows = onlyLoopOf(kernel.getBody().front());
   if (!rows || !isOverIterations(rows, kernel))
@@ -82,9 +95,9 @@ static bool isQuotient(Value value, Value of, int64_t by) {
   return quotient && quotient.getLhs() == of && isConstantIntValue(quotient.getRhs(), by);
 }
 
-/// Whether the indices are those of `row` in so many dimensions, all but the first one of which are
-/// known.
-static bool isPlaceOfRow(ValueRange indices, ArrayRef<int64_t> extents, Value row) {
+bool mpc::isPlaceOf(ValueRange indices, ArrayRef<int64_t> extents, Value row) {
+  if (indices.empty())
+    return false;
   for (size_t dim = indices.size() - 1; dim > 0; --dim) {
     auto inner = indices[dim].getDefiningOp<arith::RemUIOp>();
     if (!inner || inner.getLhs() != row || !isConstantIntValue(inner.getRhs(), extents[dim]))
@@ -106,8 +119,8 @@ std::optional<ElementAccess> mpc::findElementAccess(BlockArgument argument, RowL
     return std::nullopt;
   return findAccess(argument, [&](scf::ForOp loop, ValueRange indices) {
     return loop == loops.columns && indices.back() == loops.columns.getInductionVar() &&
-           isPlaceOfRow(indices.drop_back(), type.getShape().drop_back(),
-                        loops.rows.getInductionVar());
+           isPlaceOf(indices.drop_back(), type.getShape().drop_back(),
+                     loops.rows.getInductionVar());
   });
 }
 

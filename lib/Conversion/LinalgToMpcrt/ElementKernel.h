@@ -18,6 +18,14 @@ struct ElementAccess {
 /// used otherwise. A written buffer is written by every iteration.
 std::optional<ElementAccess> findElementAccess(mlir::BlockArgument argument);
 
+/// Whether the indices are those of element number `linear` of a buffer with these extents, the
+/// first one of which need not be known: its quotients and remainders.
+bool isPlaceOf(mlir::ValueRange indices, llvm::ArrayRef<int64_t> extents, mlir::Value linear);
+
+/// The loop of a kernel over its iterations; null where the loop, or what is beside it, has regions
+/// or memory of its own.
+mlir::scf::ForOp findStraightLoop(mlir::func::FuncOp kernel);
+
 /// The loops of a kernel whose iteration i is row i, and goes through `width` columns, in any
 /// order: what reads a vector per column.
 struct RowLoops {

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One line per product: its key, the bytes of cublasLtMatmulAlgo_t, which NVIDIA documents as
-// serializable for the same version of the library, and a checksum of both.
+// One line per product: its key, the algorithm, and a checksum of both.
 #include "runtime/drivers/cuda/algorithm_cache.h"
+#include "runtime/drivers/cuda/algorithm_text.h"
 
-#include <cctype>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <exception>
 #include <fcntl.h>
 #include <fstream>
@@ -19,26 +17,6 @@ namespace {
 
 constexpr size_t mostBytes = size_t{4} << 20; // of a file; more is no cache of ours
 
-std::string hexOf(const lt::Algorithm &algorithm) {
-  std::string text;
-  char word[17];
-  for (uint64_t data : algorithm.data) {
-    std::snprintf(word, sizeof word, "%016llx", static_cast<unsigned long long>(data));
-    text += word;
-  }
-  return text;
-}
-
-// FNV-1a.
-std::string checksumOf(const std::string &text) {
-  uint64_t hash = 1469598103934665603ull;
-  for (unsigned char c : text)
-    hash = (hash ^ c) * 1099511628211ull;
-  char word[17];
-  std::snprintf(word, sizeof word, "%016llx", static_cast<unsigned long long>(hash));
-  return word;
-}
-
 std::string lineOf(const std::string &key, const lt::Algorithm &algorithm) {
   std::string line = key + " " + hexOf(algorithm);
   return line + " " + checksumOf(line) + "\n";
@@ -46,14 +24,11 @@ std::string lineOf(const std::string &key, const lt::Algorithm &algorithm) {
 
 // The entry of a line, if it is one that lineOf() wrote.
 void readLine(const std::string &line, std::map<std::string, lt::Algorithm> &entries) {
-  const size_t space = line.find(' ');
+  const size_t space = line.find(' '), end = line.rfind(' ');
   lt::Algorithm algorithm = {};
-  constexpr size_t digits = 16, words = sizeof algorithm.data / sizeof *algorithm.data;
-  if (space == std::string::npos || line.size() < space + 1 + words * digits)
+  if (space == std::string::npos || end == space ||
+      !algorithmOf(line.substr(space + 1, end - space - 1), algorithm))
     return;
-  for (size_t i = 0; i < words; ++i)
-    algorithm.data[i] =
-        std::strtoull(line.substr(space + 1 + i * digits, digits).c_str(), nullptr, 16);
   const std::string key = line.substr(0, space);
   if (lineOf(key, algorithm) == line + "\n")
     entries[key] = algorithm;
@@ -106,9 +81,7 @@ void AlgorithmCache::open(const std::string &name) {
   const std::string where = folder();
   if (where.empty())
     return;
-  path = where + "/";
-  for (char c : name)
-    path += std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '.' ? c : '_';
+  path = where + "/" + asWord(name);
   known = readFile(path);
 }
 

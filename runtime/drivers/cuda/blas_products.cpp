@@ -5,6 +5,8 @@
 #include "runtime/drivers/cuda/blas_products.h"
 #include "runtime/base/dtype.h"
 
+#include <algorithm>
+
 namespace mpc::rt::cuda {
 namespace {
 
@@ -78,9 +80,12 @@ mpc_rt_status_t BlasProducts::open() {
   int version[] = {0, 0, 0};
   for (int part : {lt::majorVersion, lt::minorVersion, lt::patchLevel})
     blas->property(static_cast<lt::LibraryProperty>(part), &version[part]);
-  algorithms.open("cublaslt-" + std::to_string(version[0]) + "." + std::to_string(version[1]) +
-                  "." + std::to_string(version[2]) + "-sm_" + std::to_string(session.architecture) +
-                  "-" + std::to_string(session.multiprocessors) + "-" + session.name);
+  const std::string name = "cublaslt-" + std::to_string(version[0]) + "." +
+                           std::to_string(version[1]) + "." + std::to_string(version[2]) + "-sm_" +
+                           std::to_string(session.architecture) + "-" +
+                           std::to_string(session.multiprocessors) + "-" + session.name;
+  algorithms.open(name);
+  choices.open(name);
   bool grew = false;
   return workspace.reserve(workspaceBytes, "workspace of cuBLASLt", grew);
 }
@@ -100,18 +105,31 @@ std::string BlasProducts::keyOf(const ProductPlan &plan) const {
 
 bool BlasProducts::chooseKnown(ProductPlan &plan, const std::string &key) const {
   lt::Algorithm algorithm;
-  lt::Heuristic result = {};
-  if (!algorithms.find(key, algorithm) ||
-      blas->algorithmCheck(handle, plan.desc, plan.a, plan.b, plan.d, plan.d, &algorithm,
-                           &result) ||
-      result.state || result.workspaceBytes > workspace.size())
+  return algorithms.find(key, algorithm) && isTaken(plan, algorithm, plan.choice);
+}
+
+bool BlasProducts::isTaken(const ProductPlan &plan, const lt::Algorithm &algorithm,
+                           lt::Heuristic &result) const {
+  lt::Heuristic checked = {};
+  if (blas->algorithmCheck(handle, plan.desc, plan.a, plan.b, plan.d, plan.d, &algorithm,
+                           &checked) ||
+      checked.state || checked.workspaceBytes > workspace.size())
     return false;
-  plan.choice = result;
-  plan.choice.algorithm = algorithm;
+  result = checked;
+  result.algorithm = algorithm;
   return true;
 }
 
-int BlasProducts::askHeuristic(ProductPlan &plan, int &found) const {
+mpc_rt_status_t BlasProducts::takeMeasured(ProductPlan &plan, const AlgorithmChoice &choice,
+                                           const std::string &key, const char *layer) const {
+  if (isTaken(plan, choice.algorithm, plan.choice) && sumsInOrder(choice.algorithm))
+    return MPC_RT_OK;
+  choices.refuse(key);
+  return choices.checkRefused(layer);
+}
+
+int BlasProducts::askHeuristic(const ProductPlan &plan, size_t wanted,
+                               std::vector<lt::Heuristic> &found) const {
   lt::Preference preference = nullptr;
   if (int code = blas->preferenceCreate(&preference))
     return code;
@@ -124,25 +142,37 @@ int BlasProducts::askHeuristic(ProductPlan &plan, int &found) const {
                                       {lt::alignmentC, &plan.alignments[2]},
                                       {lt::alignmentD, &plan.alignments[2]}})
     blas->preferenceSet(preference, attribute, alignment, sizeof *alignment);
-  int code = blas->heuristic(handle, plan.desc, plan.a, plan.b, plan.d, plan.d, preference, 1,
-                             &plan.choice, &found);
+  int count = 0;
+  found.resize(wanted);
+  int code = blas->heuristic(handle, plan.desc, plan.a, plan.b, plan.d, plan.d, preference,
+                             static_cast<int>(wanted), found.data(), &count);
+  found.resize(code || count < 0 ? 0 : std::min(wanted, static_cast<size_t>(count)));
   blas->preferenceDestroy(preference);
   return code;
 }
 
-mpc_rt_status_t BlasProducts::choose(ProductPlan &plan, const char *layer) {
+mpc_rt_status_t BlasProducts::choose(ProductPlan &plan, const ProductOperands &operands,
+                                     const char *layer) {
   const Contraction &c = plan.shape;
   const std::string key = keyOf(plan);
+  if (const AlgorithmChoice *choice = choices.find(key))
+    return takeMeasured(plan, *choice, key, layer);
+  if (choices.toBeMeasured(key)) {
+    if (measure(plan, operands, key, layer))
+      return MPC_RT_OK;
+    choices.leave(key);
+  }
   if (chooseKnown(plan, key))
     return MPC_RT_OK;
-  int found = 0;
-  int code = askHeuristic(plan, found);
-  if (code || found == 0 || plan.choice.state)
+  std::vector<lt::Heuristic> found;
+  int code = askHeuristic(plan, 1, found);
+  if (code || found.empty() || found[0].state)
     return fail(MPC_RT_UNAVAILABLE,
                 "%s: cuBLASLt has no algorithm for the product [%lld, %lld] x [%lld, %lld] of %s "
                 "(status %d); use --device cpu",
                 layer, static_cast<long long>(c.m), static_cast<long long>(c.k),
                 static_cast<long long>(c.k), static_cast<long long>(c.n), dtypeName(c.lhs), code);
+  plan.choice = found[0];
   algorithms.add(key, plan.choice.algorithm);
   return MPC_RT_OK;
 }

@@ -35,17 +35,22 @@ Contraction withoutEpilogue(Contraction c) {
 
 } // namespace
 
-Contractor::Contractor(DeviceSession &session, KernelTable &kernels, KernelLog &log,
+Contractor::Contractor(DeviceSession &session, KernelTable &kernels, AlgorithmChoices &choices,
                        uint32_t fp32Precision)
-    : session(session), kernels(kernels), log(log), fp32Precision(fp32Precision),
-      splitsAll(isSetTo("MPC_CUDA_TF32X3", "all")), products(session),
-      trials(session, kernels, products), splitter(session, kernels) {}
+    : session(session), kernels(kernels), choices(choices), log(choices.log),
+      fp32Precision(fp32Precision), splitsAll(isSetTo("MPC_CUDA_TF32X3", "all")),
+      products(session, choices), trials(session, kernels, products), splitter(session, kernels) {}
 
 Contractor::~Contractor() {
   session.makeCurrent();
   session.cuda.streamSynchronize(session.stream);
+  forgetPlans();
+}
+
+void Contractor::forgetPlans() {
   for (auto &[key, plan] : plans)
     products.release(plan);
+  plans.clear();
 }
 
 rules::BlasProduct Contractor::ruleOf(const Contraction &c) {
@@ -185,6 +190,9 @@ mpc_rt_status_t Contractor::planOf(const std::pair<ProductKey, Terms> &key,
   ProductOperands tried = given;
   tried.lhs = operands.lhs, tried.rhs = operands.rhs;
   auto status = trials.choose(*plan, tried, layer);
+  // Also where a part of the epilogue was left out instead.
+  if (auto refused = choices.checkRefused(layer))
+    status = refused;
   if (status) {
     products.release(*plan);
     plans.erase(found);

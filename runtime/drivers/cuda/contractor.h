@@ -30,7 +30,8 @@ enum class Terms { all, first, middle, last };
 
 class Contractor {
 public:
-  Contractor(DeviceSession &session, KernelTable &kernels, KernelLog &log, uint32_t fp32Precision);
+  Contractor(DeviceSession &session, KernelTable &kernels, AlgorithmChoices &choices,
+             uint32_t fp32Precision);
   ~Contractor();
   Contractor(const Contractor &) = delete;
   Contractor &operator=(const Contractor &) = delete;
@@ -48,6 +49,8 @@ public:
   uint64_t bytes() const { return products.bytes() + splitter.bytes(); }
   // Whether memory moved since the last call of this: recorded steps have its address.
   bool takeMoved() { return splitter.takeMoved(); }
+  // Products are planned again: other algorithms are wanted.
+  void forgetPlans();
 
 private:
   // The product, into `kept` where gelu is left to a kernel, and nothing behind it.
@@ -71,6 +74,7 @@ private:
 
   DeviceSession &session;
   KernelTable &kernels;
+  AlgorithmChoices &choices;
   KernelLog &log;
   const uint32_t fp32Precision; // MPC_RT_FP32_...
   const bool splitsAll;         // MPC_CUDA_TF32X3=all: products of any size, to compare

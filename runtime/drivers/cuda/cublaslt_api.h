@@ -65,8 +65,9 @@ enum Epilogue : uint32_t { // flags
 };
 enum LibraryProperty : int { majorVersion = 0, minorVersion = 1, patchLevel = 2 };
 enum Operation : int32_t { none = 0, transpose = 1 };
-// Partial sums of a split contraction stay in the compute type.
-constexpr uint32_t reduceInComputeType = 2;
+enum ConfigAttribute : int { configReductionScheme = 3 };
+// A contraction is not split, or its partial sums stay in the compute type.
+constexpr uint32_t reduceNothing = 0, reduceInComputeType = 2;
 
 struct Algorithm {
   uint64_t data[8];
@@ -101,6 +102,9 @@ struct Heuristic {
   FUNCTION(algorithmCheck, "cublasLtMatmulAlgoCheck",                                              \
            (Handle handle, MatmulDesc desc, Layout a, Layout b, Layout c, Layout d,                \
             const Algorithm *algorithm, Heuristic *result))                                        \
+  FUNCTION(configGet, "cublasLtMatmulAlgoConfigGetAttribute",                                      \
+           (const Algorithm *algorithm, ConfigAttribute attribute, void *value, size_t bytes,      \
+            size_t *written))                                                                      \
   FUNCTION(heuristic, "cublasLtMatmulAlgoGetHeuristic",                                            \
            (Handle handle, MatmulDesc desc, Layout a, Layout b, Layout c, Layout d,                \
             Preference preference, int wanted, Heuristic *results, int *found))                    \

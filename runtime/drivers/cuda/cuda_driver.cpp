@@ -12,6 +12,7 @@
 #include "runtime/drivers/driver.h"
 
 #include <cstring>
+#include <utility>
 
 namespace mpc::rt {
 namespace cuda {
@@ -41,7 +42,7 @@ public:
   CudaDriver(const DriverOptions &options, std::unique_ptr<DeviceSession> opened,
              const mpc_rt_cuda_program_t &program)
       : options(options), session(std::move(opened)), table(*session, program),
-        contractor(*session, table, selection.log, program.fp32_precision),
+        contractor(*session, table, selection, program.fp32_precision),
         float8(*session, table, contractor, selection.log), cudnn(*session),
         convolver(*session, table, contractor, cudnn, selection.log,
                   program.fp32_precision == MPC_RT_FP32_TF32),
@@ -132,7 +133,8 @@ private:
   DriverOptions options;
   std::unique_ptr<DeviceSession> session;
   KernelTable table;
-  KernelSelection selection; // the libraries choose for themselves
+  AlgorithmChoices selection;
+  unsigned selectionVersion = 0; // that plans and recorded steps are of
   Contractor contractor;
   Float8Contractor float8;
   dnn::SessionHandle cudnn; // before those whose plans it runs
@@ -163,6 +165,10 @@ mpc_rt_status_t CudaDriver::reserve(const CallTensors::Layout &layout, uint64_t 
 mpc_rt_status_t CudaDriver::run(const mpc_rt_entry_info_t &entry, const mpc_rt_call_t &call,
                                 uint32_t variableCount, uint64_t arenaBytes,
                                 const DeviceTensors *onDevice) {
+  if (std::exchange(selectionVersion, selection.version()) != selection.version()) {
+    contractor.forgetPlans();
+    graphs.forget();
+  }
   const CallTensors::Layout layout = CallTensors::layOut(entry, call.batch);
   if (auto status = reserve(layout, arenaBytes))
     return status;

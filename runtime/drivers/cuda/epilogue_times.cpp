@@ -29,7 +29,7 @@ bool EpilogueTrials::isWorthwhile(const ProductPlan &plan, const ProductOperands
   double seconds = 0, secondsApart = 0;
   const bool isTimed = products.describe(other, layer) == MPC_RT_OK &&
                        products.setEpilogue(other, 0, operands, layer) == MPC_RT_OK &&
-                       products.choose(other, layer) == MPC_RT_OK &&
+                       products.choose(other, operands, layer) == MPC_RT_OK &&
                        timeOnStream(session, together, seconds) &&
                        timeOnStream(session, oneByOne, secondsApart);
   products.release(other);

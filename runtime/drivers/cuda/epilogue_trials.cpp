@@ -282,7 +282,7 @@ mpc_rt_status_t EpilogueTrials::choose(ProductPlan &plan, const ProductOperands 
   auto has = [&](lt::Epilogue epilogue) {
     return products.describe(plan, layer) == MPC_RT_OK &&
            products.setEpilogue(plan, epilogue, operands, layer) == MPC_RT_OK &&
-           products.choose(plan, layer) == MPC_RT_OK;
+           products.choose(plan, operands, layer) == MPC_RT_OK;
   };
   if (c.makesMask && has(lt::epilogueReluMask) && keepsNaN(plan, operands) &&
       makesBits(plan, operands))
@@ -311,7 +311,7 @@ mpc_rt_status_t EpilogueTrials::choose(ProductPlan &plan, const ProductOperands 
     return status;
   if (auto status = products.setEpilogue(plan, 0, operands, layer))
     return status;
-  return products.choose(plan, layer);
+  return products.choose(plan, operands, layer);
 }
 
 } // namespace mpc::rt::cuda

@@ -27,11 +27,12 @@ inline bool isWorthTrial(double operations) {
 // on every GPU of a kind and in every process.
 constexpr double clearlySlower = 1.15;
 
+constexpr int trialCalls = 4;
+
 // Seconds of the fastest of a few calls of `issue`, which puts work on the session's stream: the
 // first one may load kernels. False when one fails.
 template <typename Issue> bool timeOnStream(DeviceSession &session, Issue issue, double &seconds) {
-  constexpr int calls = 4;
-  for (int call = 0; call < calls; ++call) {
+  for (int call = 0; call < trialCalls; ++call) {
     const auto start = std::chrono::steady_clock::now();
     if (issue() != MPC_RT_OK || session.synchronize() != MPC_RT_OK)
       return false;

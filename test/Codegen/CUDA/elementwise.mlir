@@ -90,3 +90,51 @@ func.func @rows(%x: memref<?x2xbf16> {mpc.input = "x"}, %w: memref<2x64xbf16> {m
   }
   return
 }
+
+// Where rows share at least four packs, as of a product of few terms, a thread reads these once for several
+// rows, four of which it has under way before it computes. A product of two numbers of 16 bits is exact:
+// it is added with one rounding.
+// CHECK-LABEL: void kernel_terms_element(bf16 *a0, bf16 *a1, bf16 &a2, const index a3, const bf16 &b0, const bf16 &b1, const bf16 &b2, const bf16 &b3, const index i, const index row, const index column) {
+// CHECK: const float [[FIRST:v[0-9]+]] = {{v[0-9]+}} * {{v[0-9]+}};
+// CHECK: const float [[SECOND:v[0-9]+]] = fmaf({{v[0-9]+}}, {{v[0-9]+}}, [[FIRST]]);
+// CHECK: const float [[THIRD:v[0-9]+]] = fmaf({{v[0-9]+}}, {{v[0-9]+}}, [[SECOND]]);
+// CHECK: const float [[FOURTH:v[0-9]+]] = fmaf({{v[0-9]+}}, {{v[0-9]+}}, [[THIRD]]);
+// CHECK: = narrow_bf16([[FOURTH]]);
+// CHECK-LABEL: void __launch_bounds__(256, 2) kernel_terms(bf16 *a0, bf16 *a1, bf16 *a2, const index a3, const index count) {
+// CHECK-NEXT: const index packs = ((size_t)a2 | (size_t)a1) % 16 == 0 ? count / 8 : 0;
+// CHECK-NEXT: const index across = 8, rows = packs / across, depth = rows_of_thread(packs);
+// CHECK-NEXT: const index tiles = divided(rows + depth - 1, depth) * across;
+// CHECK: const index end = first + depth < rows ? first + depth : rows;
+// CHECK-NEXT: const pack<bf16, 8> b0 = *(const pack<bf16, 8> *)&a1[column];
+// CHECK: for (index row = first; row < end; row += at_once) {
+// CHECK-NEXT: pack<bf16, 8> allp2[at_once];
+// CHECK: allp2[r] = ((const pack<bf16, 8> *)a2)[(row + r) * across + j % across];
+// CHECK: pack<bf16, 8> p2 = allp2[r];
+// CHECK: kernel_terms_element(a0, a1, p2.at[k], a3, b0.at[k], b1.at[k], b2.at[k], b3.at[k], i * 8 + k, row + r, column + k);
+// CHECK: for (index i = rows * 64 + first_index(); i < count; i += index_step()) {
+func.func @terms(%x: memref<?x4xbf16> {mpc.input = "x"}, %w: memref<4x64xbf16> {mpc.input = "w"}, %out: memref<?x64xbf16> {mpcrt.output = "out0"}, %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
+  %zero = arith.constant 0.0 : bf16
+  linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, 0)>, affine_map<(d0, d1) -> (0, d1)>, affine_map<(d0, d1) -> (d0, 1)>, affine_map<(d0, d1) -> (1, d1)>, affine_map<(d0, d1) -> (d0, 2)>, affine_map<(d0, d1) -> (2, d1)>, affine_map<(d0, d1) -> (d0, 3)>, affine_map<(d0, d1) -> (3, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%x, %w, %x, %w, %x, %w, %x, %w : memref<?x4xbf16>, memref<4x64xbf16>, memref<?x4xbf16>, memref<4x64xbf16>, memref<?x4xbf16>, memref<4x64xbf16>, memref<?x4xbf16>, memref<4x64xbf16>) outs(%out : memref<?x64xbf16>) {
+  ^bb0(%a0: bf16, %b0: bf16, %a1: bf16, %b1: bf16, %a2: bf16, %b2: bf16, %a3: bf16, %b3: bf16, %o: bf16):
+    %x0 = arith.extf %a0 : bf16 to f32
+    %y0 = arith.extf %b0 : bf16 to f32
+    %p0 = arith.mulf %x0, %y0 : f32
+    %x1 = arith.extf %a1 : bf16 to f32
+    %y1 = arith.extf %b1 : bf16 to f32
+    %p1 = arith.mulf %x1, %y1 : f32
+    %s1 = arith.addf %p0, %p1 : f32
+    %x2 = arith.extf %a2 : bf16 to f32
+    %y2 = arith.extf %b2 : bf16 to f32
+    %p2 = arith.mulf %x2, %y2 : f32
+    %s2 = arith.addf %s1, %p2 : f32
+    %x3 = arith.extf %a3 : bf16 to f32
+    %y3 = arith.extf %b3 : bf16 to f32
+    %p3 = arith.mulf %x3, %y3 : f32
+    %s3 = arith.addf %p3, %s2 : f32
+    %r = arith.truncf %s3 : f32 to bf16
+    %isPositive = arith.cmpf ogt, %o, %zero : bf16
+    %y = arith.select %isPositive, %r, %zero : bf16
+    linalg.yield %y : bf16
+  }
+  return
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The pass: launches in a loop of the host that go through the same elements become one.
+#include "lib/Conversion/LinalgToMpcrt/KernelOutliner.h"
+#include "lib/Conversion/LinalgToMpcrt/LaunchMerger.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mpc/Analysis/EntryRole.h"
+#include "mpc/Conversion/Passes.h"
+
+namespace mpc {
+#define GEN_PASS_DEF_MERGELAUNCHES
+#include "mpc/Conversion/Passes.h.inc"
+} // namespace mpc
+
+using namespace mlir;
+using namespace mpc;
+
+using Launches = SmallVector<mpcrt::LaunchOp>;
+
+/// Whether the launch at `from` may run at `to` instead.
+static bool mayMove(ArrayRef<mpcrt::LaunchOp> run, size_t from, size_t to, BufferUses &uses) {
+  const size_t first = std::min(from, to), last = std::max(from, to);
+  for (size_t i = first + 1; i < last; ++i)
+    if (uses.dependOnEachOther(run[from], run[i]))
+      return false;
+  return true;
+}
+
+/// Merges two launches of those that follow each other; false when none can be.
+static bool mergeTwo(Launches &run, LaunchMerger &merger, BufferUses &uses) {
+  for (size_t later = 1; later < run.size(); ++later)
+    for (size_t earlier = later; earlier-- > 0;) {
+      // The one that goes to the other one's place.
+      const bool sinks = mayMove(run, earlier, later, uses);
+      if (!sinks && !mayMove(run, later, earlier, uses))
+        continue;
+      mpcrt::LaunchOp merged = merger.merge(run[earlier], run[later], sinks);
+      if (!merged)
+        continue;
+      run[sinks ? later : earlier] = merged;
+      run.erase(run.begin() + (sinks ? earlier : later));
+      return true;
+    }
+  return false;
+}
+
+static void mergeLaunches(Block &block, LaunchMerger &merger, BufferUses &uses) {
+  SmallVector<Launches> runs(1);
+  for (Operation &op : block) {
+    if (auto launch = dyn_cast<mpcrt::LaunchOp>(op))
+      runs.back().push_back(launch);
+    else if (!isMemoryEffectFree(&op))
+      runs.emplace_back();
+  }
+  for (Launches &run : runs)
+    while (mergeTwo(run, merger, uses))
+      ;
+}
+
+namespace {
+struct MergeLaunchesPass : mpc::impl::MergeLaunchesBase<MergeLaunchesPass> {
+  void runOnModule() override {
+    BufferUses uses(getOperation());
+    LaunchMerger merger(uses);
+    SmallVector<scf::ForOp> loops;
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (isEntry(function))
+        function.walk([&](scf::ForOp loop) { loops.push_back(loop); });
+    for (scf::ForOp loop : loops)
+      mergeLaunches(*loop.getBody(), merger, uses);
+    merger.eraseUnused(getOperation());
+    mergeEqualKernels(getOperation());
+  }
+};
+} // namespace
