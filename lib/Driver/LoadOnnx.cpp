@@ -20,6 +20,7 @@ ExitCode mpc::loadOnnx(Compilation &compilation) {
   onnx::ImportOptions importOptions;
   importOptions.moduleName = compilation.name;
   importOptions.inputShapes = options.inputShapes;
+  importOptions.textWidths = options.textWidths;
   importOptions.batch = options.batch;
   importOptions.batchFirst = options.batchFirst;
   importOptions.trainable = options.trainable;

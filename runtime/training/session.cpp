@@ -196,11 +196,20 @@ std::vector<std::string> Session::outputNames() const {
 }
 
 /// Whether the first dimension of every input counts the same samples.
-static bool inputsHaveRows(const mpc_rt_entry_info_t &entry) {
-  for (uint32_t i = 0; i < entry.input_count; ++i)
-    if (!entry.inputs[i].rank || entry.inputs[i].dims[0] != entry.inputs[0].dims[0])
+bool Session::inputsHaveRows(const mpc_rt_entry_info_t &entry) const {
+  for (uint32_t i = 0; i < entry.input_count; ++i) {
+    // The code points of a text are no samples.
+    const uint32_t own = isText(entry, /*isOutput=*/false, i) ? 1 : 0;
+    if (entry.inputs[i].rank == own || entry.inputs[i].dims[0] != entry.inputs[0].dims[0])
       return false;
+  }
   return true;
+}
+
+bool Session::isText(const mpc_rt_entry_info_t &entry, bool isOutput, uint32_t tensor) const {
+  const mpc_rt_executable_t &tables = this->tables();
+  return mpc_rt_find_form(&tables, static_cast<uint32_t>(&entry - tables.entries), isOutput, tensor,
+                          MPC_RT_FORM_TEXT);
 }
 
 data::Signature Session::signature(const mpc_rt_entry_info_t &entry) const {
@@ -223,6 +232,7 @@ data::Signature Session::signature(const mpc_rt_entry_info_t &entry) const {
     spec.name = tensor.name;
     spec.dtype = tensor.dtype;
     spec.indexLimit = tensor.index_limit;
+    spec.isText = isText(entry, /*isOutput=*/false, i);
     spec.isWhole = !haveRows && (!tensor.rank || tensor.dims[0] != MPC_RT_DYNAMIC);
     if (tensor.rank)
       spec.dims.assign(tensor.dims + (spec.isWhole ? 0 : 1), tensor.dims + tensor.rank);

@@ -7,7 +7,7 @@ using mlir::Value;
 
 Value Forward::addInput(llvm::StringRef name, llvm::ArrayRef<int64_t> shape, DataType type) {
   mlir::Location place = mlir::NameLoc::get(builder.getStringAttr(name));
-  const mlir::Type nominal = nominalType(builder, type);
+  const mlir::Type nominal = heldType(builder, type);
   const bool keeps = !isFloating(type) || floatType(builder, type).isF32();
   const mlir::Type own = keeps ? nominal : mlir::Type(floatType(builder, type));
   Value input = insertInput(name, mlir::RankedTensorType::get(shape, own), place);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "lib/Import/ONNX/GraphImporter.h"
+#include "lib/Import/ONNX/CodePoints.h"
 #include "lib/Import/ONNX/NodeAttributes.h"
 
 #include "lib/Import/Common/Shape.h"
@@ -28,9 +29,13 @@ llvm::StringRef reasonAgainst(llvm::StringRef op) {
             "how many boxes it selects depends on their values, and a compiled model has static "
             "shapes")
       .Case("ImageDecoder", "it reads files of images")
-      .Cases({"StringConcat", "StringNormalizer", "StringSplit", "RegexFullMatch", "Tokenizer"},
-             "mpc has no tensors of text")
       .Default("");
+}
+
+/// Whether a value is text, or has some.
+bool isText(const NodeValue &value) {
+  return value.type == DataType::String ||
+         (value.elements && llvm::any_of(*value.elements, isText));
 }
 
 std::string describe(const Node &node, int64_t opset) {
@@ -156,7 +161,9 @@ void GraphImporter::importInitializers(const Graph &graph, Scope &scope) {
       if (std::optional<Literal> literal = Literal::decode(forward.builder, tensor))
         value.literal = std::make_shared<const Literal>(std::move(*literal));
       else
-        error(tensor.name, "constants of type " + spell(tensor.type) + " are not supported");
+        error(tensor.name, tensor.type == DataType::String
+                               ? llvm::Twine(kTextFault)
+                               : "constants of type " + spell(tensor.type) + " are not supported");
     }
     scope.set(tensor.name, std::move(value));
   }
@@ -205,9 +212,14 @@ bool GraphImporter::importNode(const Node &node, Scope &scope, llvm::StringRef p
   if (const Function *function = findOwnFunction(node))
     return importFunction(*function, node, scope, path);
   const int64_t opset = getOpset(node);
-  const OpEntry *entry = findOp(node.domain, node.op, opset);
-  const Function *known =
-      entry || !node.domain.empty() ? nullptr : mpc::onnx::findFunction(node.op, opset);
+  const bool readsText = llvm::any_of(node.inputs, [&](const std::string &input) {
+    return !input.empty() && isText(*scope.find(input));
+  });
+  const OpEntry *entry =
+      readsText ? findTextOp(node.domain, node.op, opset) : findOp(node.domain, node.op, opset);
+  const Function *known = entry || readsText || !node.domain.empty()
+                              ? nullptr
+                              : mpc::onnx::findFunction(node.op, opset);
   if (known)
     return importFunction(*known, node, scope, path);
   if (!entry) {
@@ -215,7 +227,11 @@ bool GraphImporter::importNode(const Node &node, Scope &scope, llvm::StringRef p
     error(
         path,
         describe(node, opset) +
-            (reason.empty()
+            (readsText
+                 ? " does not take text; expected an operation on texts of "
+                   "docs/generated/onnx-operations.md; do what it does in the program before the "
+                   "model, and give the model numbers"
+             : reason.empty()
                  ? " is not supported; expected one of docs/generated/onnx-operations.md; express "
                    "it by these, or leave it to the program before or behind the model"
                  : " is not supported: " + reason +
@@ -258,6 +274,11 @@ bool GraphImporter::importSubgraph(const Graph &graph, Scope &inner, llvm::Strin
     const NodeValue *value = inner.find(output.name);
     if (!value || isLost(*value)) {
       error(path, "nothing computes '" + output.name + "', an output of the graph inside");
+      return false;
+    }
+    if (isText(*value)) {
+      error(path,
+            "'" + output.name + "', an output of the graph inside, is text; supported are numbers");
       return false;
     }
     outputs.push_back(*value);

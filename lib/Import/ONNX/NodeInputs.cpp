@@ -155,7 +155,7 @@ std::optional<llvm::SmallVector<double>> NodeInputs::getNumbers(unsigned i, llvm
 }
 
 Value NodeInputs::makeLiteral(const Literal &literal) {
-  const mlir::Type element = nominalType(builder, literal.type);
+  const mlir::Type element = heldType(builder, literal.type);
   const bool isDouble = literal.type == DataType::Double && !importer.options.policy;
   Value constant = make<ConstantOp>(llvm::cast<mlir::ElementsAttr>(
       literal.toAttribute(isDouble ? mlir::Type(builder.getF64Type()) : element)));

@@ -72,8 +72,13 @@ llvm::ArrayRef<OpEntry> getFeatureOps();
 llvm::ArrayRef<OpEntry> getDeformedOps();
 llvm::ArrayRef<OpEntry> getSoftmaxAttentionOps();
 
+/// Rows of operations that take texts: those without a function do as they do with numbers.
+llvm::ArrayRef<OpEntry> getTextOps();
+
 /// The row that holds in `opset`; null where there is none.
 const OpEntry *findOp(llvm::StringRef domain, llvm::StringRef name, int64_t opset);
+/// The same of a node that reads text, of which most operations have no row.
+const OpEntry *findTextOp(llvm::StringRef domain, llvm::StringRef name, int64_t opset);
 
 } // namespace mpc::onnx
 
