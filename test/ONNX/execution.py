@@ -24,6 +24,20 @@ def _check(runtime, status, what):
         raise Unfit(f"{what}: {runtime.mpc_rt_last_error().decode()}")
 
 
+def as_code_points(array, width):
+    """Texts as the library has them: code points in a dimension more, and zeros behind them."""
+    array = np.asarray(array).astype(str)
+    longest = max((len(text) for text in array.ravel()), default=0)
+    if longest > width:
+        raise Unfit(f"a text has {longest} characters; the library takes {width}")
+    return np.ascontiguousarray(array.astype(f"<U{width}")).view(np.int32).reshape(*array.shape, width)
+
+
+def as_texts(points):
+    width = points.shape[-1]
+    return np.ascontiguousarray(points, np.int32).view(f"<U{width}").reshape(points.shape[:-1])
+
+
 def _buffers(described, arrays, batch):
     """Inputs as the library has them."""
     buffers = []
@@ -31,6 +45,8 @@ def _buffers(described, arrays, batch):
         array = arrays.get(each["name"])
         if not isinstance(array, np.ndarray):
             raise Unfit(f"the input {each['name']} is no tensor, and mpcc compiled it")
+        if array.dtype.kind in "OU":
+            array = as_code_points(array, each["shape"][-1])
         if carrier(array.dtype) != each["dtype"] or [batch if extent is None else extent for extent in each["shape"]] != list(array.shape):
             raise Unfit(f"the input {each['name']} is {carrier(array.dtype)} {list(array.shape)}; the library takes {each['dtype']} {each['shape']}")
         buffers.append(np.ascontiguousarray(array.astype(_dtype(each["dtype"]))).reshape(array.shape))
