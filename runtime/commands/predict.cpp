@@ -25,7 +25,8 @@ static Result<std::vector<Array>> predictRows(Session &session, const mpc_rt_ent
   int64_t fixed = session.fixedBatch(entry);
   for (uint32_t i = 0; i < entry.output_count; ++i) {
     const mpc_rt_tensor_info_t &tensor = entry.outputs[i];
-    perRow[i] = tensor.rank && (tensor.dims[0] == MPC_RT_DYNAMIC || tensor.dims[0] == fixed);
+    const bool isText = session.isText(entry, /*isOutput=*/true, i);
+    perRow[i] = tensor.rank > (isText ? 1u : 0u) && (tensor.dims[0] == MPC_RT_DYNAMIC || tensor.dims[0] == fixed);
     std::vector<int64_t> dims = data::dimsOf(tensor, data.rows);
     if (perRow[i])
       dims[0] = data.rows;
@@ -37,6 +38,8 @@ static Result<std::vector<Array>> predictRows(Session &session, const mpc_rt_ent
     Result<Array> array = Array::allocate(tensor.dtype, dims);
     if (!array)
       return array.failure().within(data.path + ":" + tensor.name);
+    if (isText)
+      array->setText();
     whole[i] = *array;
   }
   training::Batcher batcher(session, entry);

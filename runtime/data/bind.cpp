@@ -159,6 +159,9 @@ private:
       }
     } else if (const Array *direct = findDirect(spec, isInput, found)) {
       array = *direct;
+    } else if (source_.kind == Source::Kind::Csv && spec.isText) {
+      return fail("", "is a table of numbers; expected text for " + std::string(what) + " '" +
+                          spec.name + "'; give the model an .npz");
     } else if (source_.kind == Source::Kind::Csv) {
       std::vector<std::string> names = columnsOf(spec, isInput);
       if (names.empty() && isInput && signature_.inputs.size() == 1)

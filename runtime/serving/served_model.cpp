@@ -48,6 +48,13 @@ data::Result<ServedModel> describeServed(const training::Session &session) {
   if (!found)
     return found.failure();
   const mpc_rt_entry_info_t &entry = **found;
+  for (const bool isOutput : {false, true})
+    for (uint32_t i = 0, count = isOutput ? entry.output_count : entry.input_count; i < count; ++i)
+      if (session.isText(entry, isOutput, i))
+        return data::Failure(session.path() + ": the " + (isOutput ? "output" : "input") + " '" +
+                             (isOutput ? entry.outputs : entry.inputs)[i].name +
+                             "' is text, which the server does not send or take; expected "
+                             "numbers; use mpc-run predict, Python or the C API");
   ServedModel model;
   model.name = session.executable().model_name;
   model.path = session.path();

@@ -207,7 +207,7 @@ bool Session::inputsHaveRows(const mpc_rt_entry_info_t &entry) const {
 }
 
 bool Session::isText(const mpc_rt_entry_info_t &entry, bool isOutput, uint32_t tensor) const {
-  const mpc_rt_executable_t &tables = this->tables();
+  const mpc_rt_executable_t &tables = executable();
   return mpc_rt_find_form(&tables, static_cast<uint32_t>(&entry - tables.entries), isOutput, tensor,
                           MPC_RT_FORM_TEXT);
 }
