@@ -45,7 +45,7 @@ Value Forward::getVariable(unsigned number, llvm::StringRef path) {
   return parameter.update ? parameter.update : Value(parameter.argument);
 }
 
-mlir::OwningOpRef<mlir::ModuleOp> Forward::finish(llvm::ArrayRef<Value> outputs) {
+mlir::OwningOpRef<mlir::ModuleOp> Forward::finish(llvm::ArrayRef<ForwardOutput> outputs) {
   llvm::SmallVector<Variable> variables;
   for (Parameter &parameter : parameters->getAll())
     if (parameter.argument && parameter.argument.use_empty() && !parameter.update)
@@ -53,8 +53,18 @@ mlir::OwningOpRef<mlir::ModuleOp> Forward::finish(llvm::ArrayRef<Value> outputs)
     else if (parameter.argument)
       variables.push_back({parameter.argument, parameter.path});
   sortArguments(variables);
-  for (const auto &[index, output] : llvm::enumerate(outputs))
-    addOutput(unsigned(index), output);
+  for (const auto &[index, output] : llvm::enumerate(outputs)) {
+    if (!output.bound) {
+      addOutput(unsigned(index), output.value);
+      continue;
+    }
+    const mlir::Attribute form =
+        BoundedAttr::get(builder.getContext(), output.bound->axis,
+                         builder.getStringAttr("out" + llvm::Twine(output.extent)));
+    addResult(output.value,
+              {nameOf("out" + llvm::Twine(index)),
+               builder.getNamedAttr(MpcDialect::kFormAttr, builder.getArrayAttr(form))});
+  }
   for (const Parameter &parameter : parameters->getAll()) {
     if (!parameter.update)
       continue;
