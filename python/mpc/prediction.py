@@ -10,6 +10,7 @@ import numpy as np
 
 from .arrays import as_dlpack, by_name, check_steps, check_target
 from .batch import Batch
+from .bounded import predict_whole
 from .collected import Collected
 from .epochs import Epochs
 from .errors import InvalidArgumentError
@@ -43,6 +44,8 @@ def _each_batch(model: "Model", entry: "Entry", data: Epochs, hooks: Hooks, plac
 def predict_rows(model: "Model", x: Any, batch_size: Optional[int], steps: Optional[int], out: Any, hooks: Any) -> list[Any]:
     """Written into one array for each output."""
     entry = entry_for(model, "predict", x)
+    if entry.bounds:
+        return list(predict_whole(model, entry, x, batch_size, steps, out))
     columns = columns_of(model, entry, x)
     size = batch_size_of(entry, batch_size, len(columns[0]))
     rows = len(columns[0]) if steps is None else min(len(columns[0]), steps * size)
@@ -61,6 +64,9 @@ def predict_stream(model: "Model", x: Any, steps: Optional[int], out: Any, hooks
     if out is not None:
         raise InvalidArgumentError("out is given, but how many rows a stream of batches has is not known; expected no out")
     entry = model._entries["predict"]
+    if entry.bounds:
+        raise InvalidArgumentError("x is a stream of batches, and values say how large the outputs are, so that those of batches cannot be joined; "
+                                   "call predict_on_batch for each")  # fmt: skip
     check_stream(x, steps, "steps")
     readers = {each.index: batch_reader(model, each, has_targets=False) for each in model._entries_of_shapes("predict")}
 

@@ -56,6 +56,16 @@ nb::list describeTensors(const mpc_rt_tensor_info_t *tensors, uint32_t count) {
   return list;
 }
 
+// Of the entry's outputs: (output, axis, output that is the extent).
+nb::list describeBounds(const mpc_rt_executable_t &tables, uint32_t entry) {
+  nb::list list;
+  for (uint32_t i = 0; i < tables.entries[entry].output_count; ++i)
+    if (const mpc_rt_tensor_form_t *form =
+            mpc_rt_find_form(&tables, entry, /*is_output=*/1, i, MPC_RT_FORM_BOUNDED))
+      list.append(nb::make_tuple(i, form->axis, form->extent_output));
+  return list;
+}
+
 nb::dict describeModel(const Model &model) {
   static const char *const roles[] = {"trainable", "non_trainable", "optimizer",
                                       "metric",    "random",        "shadow"};
@@ -66,6 +76,7 @@ nb::dict describeModel(const Model &model) {
     entry["name"] = tables.entries[i].name;
     entry["inputs"] = describeTensors(tables.entries[i].inputs, tables.entries[i].input_count);
     entry["outputs"] = describeTensors(tables.entries[i].outputs, tables.entries[i].output_count);
+    entry["bounds"] = describeBounds(tables, i);
     entries.append(entry);
   }
   for (uint32_t i = 0; i < tables.variable_count; ++i) {

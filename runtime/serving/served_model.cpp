@@ -79,6 +79,11 @@ data::Result<ServedModel> describeServed(const training::Session &session) {
     // The model's own name, where it is not that of another output.
     const bool hasOwn = i < own.size() && !own[i].empty() && taken.insert(own[i]).second;
     model.outputs.push_back(describe(entry.outputs[i], hasOwn ? own[i] : entry.outputs[i].name));
+    if (const mpc_rt_tensor_form_t *form = mpc_rt_find_form(
+            &session.executable(), model.entry, /*is_output=*/1, i, MPC_RT_FORM_BOUNDED)) {
+      model.outputs.back().shape[form->axis] = -1;
+      model.joinsRows = false;
+    }
   }
   return model;
 }

@@ -7,7 +7,6 @@
 include "dialects/mpc/IR/MpcEnums.td"
 include "dialects/mpc/IR/MpcTraceProperties.td"
 include "dialects/mpcrt/IR/MpcrtBase.td"
-include "dialects/mpcrt/IR/MpcrtInterfaces.td"
 include "dialects/mpcrt/IR/MpcrtRankOps.td"
 include "dialects/mpcrt/IR/MpcrtSelectionOps.td"
 include "mlir/IR/SymbolInterfaces.td"

@@ -42,6 +42,10 @@ public:
 
   /// `type`: of floating results, where it is not that of the node's first floating input.
   void setResult(unsigned i, mlir::Value value, DataType type = DataType::Undefined);
+  /// Of dimension `axis` of `value` only the first `count`, an i64 without dimensions, are there.
+  void setBound(mlir::Value value, int64_t axis, mlir::Value count) {
+    bounds.add(value, {axis, count});
+  }
   /// In training input `i`, a variable, is `value` from the next step on.
   void renew(unsigned i, mlir::Value value);
   /// The type that the node computes in: of its first floating input, else of what it says here.
@@ -56,6 +60,7 @@ private:
     DataType type = DataType::Undefined;
     bool isEmpty = false; ///< without elements: a constant already
     BatchPlace place;
+    std::optional<BoundedDimension> bound;
   };
 
   mlir::Value randomState;

@@ -64,6 +64,8 @@ Value NodeInputs::get(unsigned i) {
   }
   bound[i] = body.insertArgument(unsigned(operands.size()), outer.getType(), location);
   operands.push_back(outer);
+  if (input.bound)
+    bounds.add(bound[i], *input.bound);
   if (!input.place.isFirst()) {
     Value inside = bound[i];
     auto type = mlir::RankedTensorType::get(input.getShape(), elementTypeOf(inside));

@@ -92,6 +92,37 @@ llvm::SmallVector<int64_t> getShapeInFile(GraphImporter &importer, const NodeVal
   return shape;
 }
 
+/// Extents of which `count` is the one at `place`.
+bool setBoundedShape(GraphImporter &importer, const Node &node, Scope &scope, llvm::StringRef path,
+                     llvm::ArrayRef<int64_t> extents, int64_t place, Value count) {
+  llvm::SmallVector<int64_t> known(extents), times(extents.size(), 0);
+  known[size_t(place)] = 0;
+  times[size_t(place)] = 1;
+  mlir::Builder &builder = importer.forward.builder;
+  const int64_t rank = int64_t(extents.size());
+  Node sum;
+  sum.name = path.str();
+  sum.op = node.op;
+  sum.inputs = {"known", "times", "count"};
+  sum.outputs = {node.outputs.front()};
+  Scope inner;
+  inner.set("known", NodeValue::fromLiteral(Literal::fromIntegers(builder, {rank}, known)));
+  inner.set("times", NodeValue::fromLiteral(Literal::fromIntegers(builder, {rank}, times)));
+  NodeValue counted;
+  counted.type = DataType::Int64;
+  counted.value = count;
+  inner.set("count", std::move(counted));
+  static constexpr OpEntry entry{"Shape", 1, [](NodeBuilder &b) {
+                                   Value variable = b.make<MultiplyOp>(b.get(1), b.get(2));
+                                   b.setResult(0, b.make<AddOp>(b.get(0), variable),
+                                               DataType::Int64);
+                                 }};
+  if (!emitNode(importer, entry, sum, inner, path))
+    return false;
+  scope.set(node.outputs.front(), *inner.find(node.outputs.front()));
+  return true;
+}
+
 /// The extents from `start` up to `end`; the batch is told by a number of its own.
 bool shapeOf(GraphImporter &importer, const Node &node, Scope &scope, llvm::StringRef path,
              const NodeAttributes &attributes) {
@@ -118,6 +149,9 @@ bool shapeOf(GraphImporter &importer, const Node &node, Scope &scope, llvm::Stri
     hasBatch |= isOpen;
     values.push_back(isOpen ? Literal::numberOfBatches(value->place.getFactor()) : extent);
   }
+  if (value->bound && value->bound->axis >= start && value->bound->axis < end)
+    return setBoundedShape(importer, node, scope, path, values, value->bound->axis - start,
+                           value->bound->count);
   Literal literal =
       Literal::fromIntegers(importer.forward.builder, {int64_t(values.size())}, values);
   literal.hasBatch = hasBatch;
@@ -239,9 +273,9 @@ constexpr OpEntry kTable[] = {
     {"Constant", 1, nullptr, constant},
     {"ConstantOfShape", 9, constantOfShape},
     {"EyeLike", 9, eyeLike},
-    {"Identity", 1, nullptr, identity},
+    {"Identity", 1, nullptr, identity, OpenBatch::first, "", /*takesBounded=*/true},
     {"Range", 11, range},
-    {"Shape", 1, nullptr, shapeOf},
+    {"Shape", 1, nullptr, shapeOf, OpenBatch::first, "", /*takesBounded=*/true},
     {"Size", 1, nullptr, sizeOf},
 };
 

@@ -115,6 +115,8 @@ TextScan scanTexts(B &b, Value points, int64_t first,
 }
 
 void setCounted(B &b, unsigned i, Value value, int64_t axis, Value count) {
+  Value extent = b.make<CastOp>(mlir::RankedTensorType::get({}, b.builder.getI64Type()), count);
+  b.setBound(value, axis, extent);
   b.setResult(i, value, DataType::String);
 }
 

@@ -161,14 +161,14 @@ TEST(Npy, TextsAreCodePoints) {
 TEST(Npy, TextsOfOtherOrders) {
   std::string swapped = points({'a', 'b'});
   for (size_t i = 0; i < swapped.size(); i += 4)
-    std::reverse(swapped.begin() + static_cast<long>(i), swapped.begin() + static_cast<long>(i) + 4);
+    std::reverse(swapped.begin() + static_cast<long>(i),
+                 swapped.begin() + static_cast<long>(i) + 4);
   Result<Array> big = parse(npy(header(">U2", "(1,)"), swapped));
   ASSERT_TRUE(big) << big.failure().messages[0];
   EXPECT_EQ(textAt(*big, 0), "ab");
   // A text stays in one piece where columns come first.
   Result<Array> columns =
-      parse(npy(header("<U2", "(2, 2)", "True"),
-                points({'a', '1', 'c', '3', 'b', '2', 'd', '4'})));
+      parse(npy(header("<U2", "(2, 2)", "True"), points({'a', '1', 'c', '3', 'b', '2', 'd', '4'})));
   ASSERT_TRUE(columns) << columns.failure().messages[0];
   EXPECT_TRUE(columns->isText());
   std::string all;
