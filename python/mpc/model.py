@@ -28,6 +28,7 @@ from .hooks import Hooks, level_of
 from .prediction import predict
 from .state import PathLike, Source, State, check_range
 from .streams import is_stream, name_of
+from .texts import restore_texts
 
 
 class TemporaryFolder:
@@ -250,7 +251,8 @@ class Model(State, Description):
 
     def predict_on_batch(self, x: Any) -> Any:
         """The outputs for all rows, computed at once."""
-        return structure.pack(self._on_batch("predict", x, None, None), self.output_structure)
+        outputs = self._on_batch("predict", x, None, None)
+        return structure.pack(restore_texts(self._entry("predict"), outputs), self.output_structure)
 
     def compile(self, *_: Any, **__: Any) -> None:
         """As a method of Keras's; here it can only say where optimizer, loss and metrics are given."""

@@ -19,6 +19,7 @@ from .hooks import Hooks
 from .rows import Rows
 from .streams import Stream, check_stream, is_stream
 from .structure import pack
+from .texts import restore_texts
 
 if TYPE_CHECKING:
     from .model import Entry, Model
@@ -87,4 +88,5 @@ def predict(model: "Model", x: Any, batch_size: Optional[int], steps: Any, dlpac
     outputs = predict_stream(model, x, steps, out, hooks) if is_stream(x) else predict_rows(model, x, batch_size, steps, out, hooks)
     if out is not None:
         return out
-    return pack([as_dlpack(output) for output in outputs] if dlpack else outputs, model.output_structure)
+    restored = [as_dlpack(output) for output in outputs] if dlpack else restore_texts(model._entries["predict"], outputs)
+    return pack(restored, model.output_structure)

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import Any, Mapping, NamedTuple, Optional
 
+import numpy as np
+
 from .arrays import numpy_dtype
 
 
@@ -19,4 +21,6 @@ class TensorSpec(NamedTuple):
 def spec_of(tensor: Mapping[str, Any], name: str, bounded: Optional[int] = None) -> TensorSpec:
     """`bounded`: the axis whose extent values say."""
     shape = tuple(None if axis == bounded else extent for axis, extent in enumerate(tensor["shape"]))
+    if tensor["text"]:
+        return TensorSpec(name, shape[:-1], np.dtype(f"<U{shape[-1]}"))
     return TensorSpec(name, shape, numpy_dtype(tensor["dtype"]))

@@ -93,6 +93,33 @@ class Onnx(unittest.TestCase):
         with self.assertRaisesRegex(mpc.InvalidArgumentError, "batches of one shape"):
             model.predict(iter([{"x": x, "u": u} for x in lengths.values()]))
 
+    def test_takes_and_gives_texts(self):
+        path = self.folder / "words.onnx"
+        schema = ROOT / "lib" / "Import" / "ONNX" / "Reader" / "Onnx.proto"
+        with open(TEXT.parent / "words.txtpb", "rb") as text, open(path, "wb") as file:
+            subprocess.run(["protoc", f"--proto_path={ROOT}", "--encode=mpc.onnx.file.ModelProto", str(schema)], stdin=text, stdout=file, check=True)
+        model = mpc.compile(path, options=["--text-width=7"])
+        words = np.array([["red", "grün"], ["gr", ""], ["grün", "Red"], ["a b", "ü"]])
+        joined = np.char.add(words, ["!", ""])
+        labels = [[3, 5], [-1, -1], [5, -1], [-1, -1]]
+        for x in (words, words.astype(object), words.tolist(), words.astype("<U40")):
+            for got in (model(x), model.predict(x, batch_size=3), model.predict(iter([x]))):
+                np.testing.assert_array_equal(got[0], joined)
+                self.assertEqual(got[0].dtype.kind, "U")
+                np.testing.assert_array_equal(got[1], labels)
+        self.assertEqual(model.inputs[0], ("x", (None, 2), np.dtype("<U7")))
+        self.assertEqual(model.outputs[0], ("joined", (None, 2), np.dtype("<U8")))
+        for wrong, message in (
+            ([["a", "b"], ["c", "twelve signs"]], r"the text \[1, 1\] has 12 characters; expected at most 7; .*--text-width=12"),
+            (np.array([["a", "b\0c"]]), "U\\+0000 inside"),
+            (np.array([["a", "b\0"]], object), "U\\+0000 inside"),
+            (np.ones((3, 2), np.int32), "is an array of int32; expected texts"),
+            (np.array([["a", 3]], object), "expected texts"),
+            (np.array([["a"]]), r"rows of shape"),
+        ):
+            with self.assertRaisesRegex(mpc.InvalidArgumentError, message):
+                model(wrong)
+
     def test_says_what_is_wrong(self):
         damaged = self.folder / "damaged.onnx"
         damaged.write_bytes(self.path.read_bytes()[:-20])

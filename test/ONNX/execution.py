@@ -45,7 +45,7 @@ def _buffers(described, arrays, batch):
         array = arrays.get(each["name"])
         if not isinstance(array, np.ndarray):
             raise Unfit(f"the input {each['name']} is no tensor, and mpcc compiled it")
-        if array.dtype.kind in "OU":
+        if each.get("text"):
             array = as_code_points(array, each["shape"][-1])
         if carrier(array.dtype) != each["dtype"] or [batch if extent is None else extent for extent in each["shape"]] != list(array.shape):
             raise Unfit(f"the input {each['name']} is {carrier(array.dtype)} {list(array.shape)}; the library takes {each['dtype']} {each['shape']}")
@@ -69,7 +69,8 @@ def _cut(described, outputs):
             if np.any(rest != 0):
                 raise Unfit(f"output {i} has more than zeros behind its extent {extent}")
             outputs[i] = kept
-    return [output for i, output in enumerate(outputs) if i not in extents]
+    whole = [as_texts(output) if each.get("text") else output for each, output in zip(described, outputs)]
+    return [output for i, output in enumerate(whole) if i not in extents]
 
 
 def run(binaries, compiled, arrays, batch):
