@@ -88,11 +88,8 @@ ExitCode Compilation::loadKeras(llvm::MemoryBufferRef buffer) {
                         " is not; leave it out");
       return kExitUsage;
     }
-  if (!options.textWidths.empty()) {
-    diagnostics.error("--text-width: is of texts of an ONNX model, which " + options.model +
-                      " is not; leave it out");
-    return kExitUsage;
-  }
+  if (ExitCode code = refuseTextWidths(options, diagnostics); code != kExitDone)
+    return code;
   keras::ImportOptions importOptions;
   importOptions.readWeights = !options.initialize;
   importOptions.moduleName = name;

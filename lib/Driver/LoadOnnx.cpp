@@ -70,3 +70,11 @@ ExitCode mpc::loadOnnx(Compilation &compilation) {
   compilation.keepsOutputTypes = !policy && !module->lookupSymbol("loss");
   return kExitDone;
 }
+
+ExitCode mpc::refuseTextWidths(const CompileOptions &options, DiagnosticPrinter &diagnostics) {
+  if (options.textWidths.empty())
+    return kExitDone;
+  diagnostics.error("--text-width: is of texts of an ONNX model, which " + options.model +
+                    " is not; leave it out");
+  return kExitUsage;
+}

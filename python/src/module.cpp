@@ -54,8 +54,7 @@ nb::list describeTensors(const mpc_rt_executable_t &tables, uint32_t number, boo
   nb::list list;
   for (uint32_t i = 0; i < (isOutput ? entry.output_count : entry.input_count); ++i) {
     nb::dict tensor = describeTensor((isOutput ? entry.outputs : entry.inputs)[i]);
-    tensor["text"] =
-        mpc_rt_find_form(&tables, number, isOutput, i, MPC_RT_FORM_TEXT) != nullptr;
+    tensor["text"] = mpc_rt_find_form(&tables, number, isOutput, i, MPC_RT_FORM_TEXT) != nullptr;
     list.append(tensor);
   }
   return list;

@@ -7,6 +7,7 @@
 #include "runtime/data/variable_tensor.h"
 #include "runtime/training/batcher.h"
 #include "runtime/training/bounded_outputs.h"
+#include "runtime/training/text_tensors.h"
 
 #include <cstring>
 
@@ -29,7 +30,7 @@ static Result<std::vector<Array>> predictRows(Session &session, const mpc_rt_ent
   for (uint32_t i = 0; i < entry.output_count; ++i) {
     const mpc_rt_tensor_info_t &tensor = entry.outputs[i];
     // The code points of a text are no rows.
-    const bool isText = session.isText(entry, /*isOutput=*/true, i);
+    const bool isText = training::isText(session.executable(), entry, /*isOutput=*/true, i);
     perRow[i] = !areBounded && tensor.rank > (isText ? 1u : 0u) &&
                 (tensor.dims[0] == MPC_RT_DYNAMIC || tensor.dims[0] == fixed);
     std::vector<int64_t> dims = data::dimsOf(tensor, data.rows);

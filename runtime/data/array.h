@@ -65,9 +65,7 @@ public:
   bool isText() const { return isText_; }
   void setText() { isText_ = true; }
   /// The dimensions, without those of code points.
-  std::vector<int64_t> shape() const {
-    return {dims_.begin(), dims_.end() - (isText_ ? 1 : 0)};
-  }
+  std::vector<int64_t> shape() const { return {dims_.begin(), dims_.end() - (isText_ ? 1 : 0)}; }
 
   /// Keeps the memory alive.
   std::shared_ptr<void> owner() const { return storage_; }

@@ -2,6 +2,7 @@
 // Names and shapes as the Open Inference Protocol has them.
 #include "runtime/serving/served_model.h"
 
+#include "runtime/training/text_tensors.h"
 #include "runtime/untrusted/outlets.h"
 
 #include <set>
@@ -50,7 +51,7 @@ data::Result<ServedModel> describeServed(const training::Session &session) {
   const mpc_rt_entry_info_t &entry = **found;
   for (const bool isOutput : {false, true})
     for (uint32_t i = 0, count = isOutput ? entry.output_count : entry.input_count; i < count; ++i)
-      if (session.isText(entry, isOutput, i))
+      if (training::isText(session.executable(), entry, isOutput, i))
         return data::Failure(session.path() + ": the " + (isOutput ? "output" : "input") + " '" +
                              (isOutput ? entry.outputs : entry.inputs)[i].name +
                              "' is text, which the server does not send or take; expected "

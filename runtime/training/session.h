@@ -69,9 +69,6 @@ public:
   /// 0 when the batch is free, else the batch that the model was compiled for. Inputs without rows
   /// (scalars, and those of known first extents beside others) have no part in it.
   int64_t fixedBatch(const mpc_rt_entry_info_t &entry) const;
-  /// Whether an input or output of the entry is of code points of texts, which are its last
-  /// dimension.
-  bool isText(const mpc_rt_entry_info_t &entry, bool isOutput, uint32_t tensor) const;
   /// The model's own names of its outputs, from the manifest; "" where it has none.
   std::vector<std::string> outputNames() const;
 
@@ -94,7 +91,6 @@ public:
 
 private:
   Session() = default;
-  bool inputsHaveRows(const mpc_rt_entry_info_t &entry) const;
   void noteDevice(const std::string &device);
   data::Status loadWeights(const SessionOptions &options);
   data::Status loadInitialWeights();

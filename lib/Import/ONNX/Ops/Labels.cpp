@@ -90,7 +90,7 @@ std::optional<Labels> readLabels(B &b, const std::string &stem) {
   return labels;
 }
 
-/// What stands for a key that there is not, in the values' type; nothing after an error.
+/// The value for a key that there is not, in the values' type; nothing after an error.
 std::optional<Labels> readDefault(B &b, const Labels &values) {
   for (llvm::StringRef name : {"default_string", "default_int64", "default_float"})
     b.attributes.ignore(name);

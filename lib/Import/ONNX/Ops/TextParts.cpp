@@ -16,7 +16,7 @@ Value getTexts(B &b, unsigned i) {
 }
 
 Value padTexts(B &b, Value texts, int64_t width) {
-  // What a gather takes behind the end is zero.
+  // A gather takes zeros behind the end.
   return textWidthOf(texts) == width
              ? texts
              : b.make<GatherOp>(texts, makePlaces(b, width), b.rankOf(texts) - 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What operations on texts are made of. A text is the last dimension of a tensor of code points.
+// Parts of operations on texts. A text is the last dimension of a tensor of code points.
 #ifndef MPC_LIB_IMPORT_ONNX_OPS_TEXTPARTS_H
 #define MPC_LIB_IMPORT_ONNX_OPS_TEXTPARTS_H
 

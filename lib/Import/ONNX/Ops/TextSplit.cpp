@@ -16,7 +16,7 @@ using Extents = llvm::SmallVector<int64_t>;
 /// Code points of all pieces of one text together.
 constexpr int64_t kMostPoints = int64_t(1) << 22;
 
-/// What Python's str.split takes as white space.
+/// White space, as Python's str.split takes it.
 constexpr int32_t kSpaces[] = {0x9,    0xa,    0xb,    0xc,    0xd,    0x1c,   0x1d,   0x1e,
                                0x1f,   0x20,   0x85,   0xa0,   0x1680, 0x2000, 0x2001, 0x2002,
                                0x2003, 0x2004, 0x2005, 0x2006, 0x2007, 0x2008, 0x2009, 0x200a,

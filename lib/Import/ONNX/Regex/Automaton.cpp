@@ -94,7 +94,7 @@ private:
   std::map<CodePointSet, int> numbers;
 };
 
-/// What is known at a place of the text.
+/// The surroundings of a place of the text.
 struct Neighbours {
   bool isBegin = false, isEnd = false;
   bool isWordBefore = false, isWordBehind = false;

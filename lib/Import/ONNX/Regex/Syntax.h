@@ -12,7 +12,7 @@
 
 namespace mpc::onnx {
 
-/// What holds between two code points, or at an end of the text.
+/// A condition between two code points, or at an end of the text.
 enum class Boundary { beginOfText, endOfText, beginOfLine, endOfLine, word, noWord };
 
 struct RegexNode {
