@@ -164,13 +164,15 @@ void mapLabels(B &b, const Labels &keys, const Labels &values, const Labels &non
   Value x = b.get(0);
   if (!x || !checkKeys(b, keys))
     return;
-  const bool fits = keys.isText() == (b.getType(0) == DataType::String) &&
-                    (keys.isText() || b.isFloat(x) == !keys.elements.isInteger());
-  if (!fits || keys.count < 1 || values.count != keys.count ||
-      keys.elements.tensor.size() > kMostTextConstants)
+  // A narrower key would be others' key, too.
+  const mlir::Type element = elementTypeOf(x);
+  const bool widens = keys.elements.type == DataType::Int64 && b.getType(0) != DataType::String &&
+                      element.isSignlessInteger() && !element.isInteger(1);
+  if ((b.getType(0) != keys.elements.type && !widens) || keys.count < 1 ||
+      values.count != keys.count || keys.elements.tensor.size() > kMostTextConstants)
     return (void)b.error("takes keys of the input's type, at least one, and a value for each");
-  if (!keys.isText() && elementTypeOf(x) != elementTypeOf(b.makeLiteral(keys.elements)))
-    x = castTo(b, x, elementTypeOf(b.makeLiteral(keys.elements)));
+  if (widens)
+    x = castTo(b, x, b.builder.getI64Type());
   if (!values.isText() && isFloating(values.elements.type))
     b.setComputeType(values.elements.type);
   Value isKey = compareKeys(b, x, keys);
