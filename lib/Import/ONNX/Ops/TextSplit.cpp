@@ -151,6 +151,12 @@ void splitTexts(B &b) {
     return;
   if (!points)
     return (void)b.error("the delimiter is no UTF-8, or has U+0000, which ends a text");
+  Extents shape(textShapeOf(x));
+  if (llvm::is_contained(shape, 0)) { // of no texts there are no pieces
+    b.setResult(1, castTo(b, makeNumbers(b, shape, {}), b.builder.getI64Type()), DataType::Int64);
+    shape.append({0, textWidthOf(x)});
+    return b.setResult(0, makeNumbers(b, shape, {}), DataType::String);
+  }
   const int64_t width = textWidthOf(x),
                 most = splits < 0 || splits > width ? width + 1 : splits + 1;
   Pieces pieces =
@@ -160,7 +166,6 @@ void splitTexts(B &b) {
                          llvm::Twine(pieces.most) +
                          " pieces, which is too much; say a smaller width, --text-width=N, or "
                          "'maxsplit'");
-  const Extents shape(textShapeOf(x));
   Value count = b.makeReshape(pieces.count, shape);
   Value largest =
       b.makeReduce(ReduceKind::Max, count, llvm::to_vector(llvm::seq<int64_t>(0, b.rankOf(count))),

@@ -181,7 +181,7 @@ void ofValues(B &b, Value rows, bool sorts, int64_t axis) {
   const auto countTrue = [&](Value x) { return along(ReduceKind::Sum, castTo(b, x, i32)); };
   const auto both = [&](Value lhs, Value rhs) { return b.make<LogicalAndOp>(lhs, rhs); };
   const auto asRow = [&](Value x) { return b.makeReshape(x, {1, count}); };
-  // Of each slice the first one that is the same.
+  // Each slice has a first one that is the same.
   Value first =
       along(ReduceKind::Min, b.makeSelect(pairs.areEqual(), row, b.makeInteger(i32, count)));
   Value isFirst = b.makeCompare(ComparePredicate::EQ, first, b.makeReshape(column, {count}));
