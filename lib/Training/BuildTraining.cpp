@@ -130,8 +130,7 @@ void LossBuilder::collectOutputs() {
       outputs.back().prediction = argument;
       outputs.back().parts.name = name.str();
       if (findForm<BoundedAttr>(forward.getResultAttr(i, MpcDialect::kFormAttr)))
-        error("loss", ": no target could match output '" + name.str() +
-                          "', whose extent values say; leave it out, or predict (--mode=infer)");
+        error("loss", ": values say the extent of output '" + name.str() + "'; leave it out");
     }
   }
   if (outputs.empty())

@@ -155,7 +155,7 @@ Bound BoundFlow::follow(mlir::Operation *op) const {
     return followElementwise(op->getOperands(), op->getResult(0));
   return llvm::TypeSwitch<mlir::Operation *, Bound>(op)
       .Case<CastOp, StopGradientOp>([&](auto each) { return find(each.getInput()); })
-      // Of other operands only the type matters.
+      // The type of the other operands is all that matters.
       .Case([&](CastLikeOp each) { return find(each.getInput()); })
       .Case<InTrainingOp, BroadcastLikeOp>(
           [&](auto each) { return followElementwise(each->getOperands(), each.getResult()); })

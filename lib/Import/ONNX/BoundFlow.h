@@ -33,7 +33,7 @@ public:
   std::optional<BoundedDimension> find(mlir::Value tensor) const;
 
 private:
-  /// Of the op's results; nothing where it has no rule, or its rule refuses.
+  /// Gives that of the op's results; nothing where it has no rule, or its rule refuses.
   std::optional<BoundedDimension> follow(mlir::Operation *op) const;
   std::optional<BoundedDimension> followElementwise(mlir::ValueRange operands,
                                                     mlir::Value result) const;

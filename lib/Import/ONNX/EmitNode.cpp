@@ -92,21 +92,27 @@ private:
 
   /// Results get the bounded dimensions of inputs; false where the operation cannot take them.
   bool followBounds() {
-    for (unsigned i = 0; i < b.inputs.size(); ++i)
-      if (b.isBounded(i) && !b.bound[i])
-        return refuseBounded(i, "takes the shape of input " + llvm::Twine(i));
+    std::optional<unsigned> bounded; // an input
+    for (unsigned i = 0; i < b.inputs.size(); ++i) {
+      if (!b.isBounded(i))
+        continue;
+      bounded = i;
+      if (!b.bound[i])
+        return refuseBounded(i, "takes the shape of it");
+    }
     if (mlir::Operation *op = b.bounds.run(*block)) {
-      for (unsigned i = 0; i < b.inputs.size(); ++i)
-        if (b.isBounded(i))
-          return refuseBounded(i, "computes with places of that dimension together (" +
-                                      op->getName().stripDialect() + ")");
+      if (bounded)
+        return refuseBounded(*bounded, "computes with places of that dimension together (" +
+                                           op->getName().stripDialect() + ")");
       b.error("would count values of which a count says how many there are");
       return false;
     }
-    for (NodeBuilder::Result &result : b.results) {
-      if (!result.value)
+    for (const auto &[i, result] : llvm::enumerate(b.results)) {
+      if (!b.isWanted(unsigned(i)))
         continue;
       result.bound = b.bounds.find(result.value);
+      if (bounded && !result.bound)
+        return refuseBounded(*bounded, "has a result that does not follow from its places");
       if (result.bound && llvm::is_contained(b.shapeOf(result.value), 0)) {
         b.error("a result has no elements, and an extent that values say");
         return false;
@@ -199,7 +205,7 @@ private:
     for (const auto &[i, result] : llvm::enumerate(b.results)) {
       if (!isLive(unsigned(i)))
         continue;
-      // Of a bounded result the constant would be all places.
+      // A constant would be all places of a bounded result.
       if (typeOf(result) == DataType::Double || result.bound)
         return false;
       elements += tensorTypeOf(result.value).getNumElements();
@@ -240,11 +246,13 @@ private:
   /// Counts of bounded results that the body makes.
   llvm::SmallVector<Value> findOwnCounts() const {
     llvm::SmallVector<Value> counts;
-    for (unsigned i = 0; i < b.results.size(); ++i)
-      if (const auto &bound = b.results[i].bound; isLive(i) && bound)
-        if (bound->count.getParentBlock() == block.get() &&
-            !llvm::is_contained(counts, bound->count))
-          counts.push_back(bound->count);
+    for (unsigned i = 0; i < b.results.size(); ++i) {
+      if (!isLive(i) || !b.results[i].bound)
+        continue;
+      Value count = b.results[i].bound->count;
+      if (count.getParentBlock() == block.get() && !llvm::is_contained(counts, count))
+        counts.push_back(count);
+    }
     return counts;
   }
 

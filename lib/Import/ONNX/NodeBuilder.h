@@ -42,7 +42,7 @@ public:
 
   /// `type`: of floating results, where it is not that of the node's first floating input.
   void setResult(unsigned i, mlir::Value value, DataType type = DataType::Undefined);
-  /// Of dimension `axis` of `value` only the first `count`, an i64 without dimensions, are there.
+  /// Says that dimension `axis` of `value` has only the first `count`, an i64 without dimensions.
   void setBound(mlir::Value value, int64_t axis, mlir::Value count) {
     bounds.add(value, {axis, count});
   }

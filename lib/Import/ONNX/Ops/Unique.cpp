@@ -181,7 +181,7 @@ void ofValues(B &b, Value rows, bool sorts, int64_t axis) {
   const auto countTrue = [&](Value x) { return along(ReduceKind::Sum, castTo(b, x, i32)); };
   const auto both = [&](Value lhs, Value rhs) { return b.make<LogicalAndOp>(lhs, rhs); };
   const auto asRow = [&](Value x) { return b.makeReshape(x, {1, count}); };
-  // Of each slice the first one that is the same.
+  // Each slice has a first one that is the same.
   Value first =
       along(ReduceKind::Min, b.makeSelect(pairs.areEqual(), row, b.makeInteger(i32, count)));
   Value isFirst = b.makeCompare(ComparePredicate::EQ, first, b.makeReshape(column, {count}));
@@ -238,6 +238,14 @@ void unique(B &b) {
                          printShape(shape) + " with each other; expected at most 2^24 comparisons");
   if (!axis)
     x = b.makeReshape(x, {elements});
+  if (count == 1) { // which is always there
+    b.setResult(0, x, b.getType(0));
+    for (unsigned i = 1; i < 4; ++i) {
+      Literal number = Literal::fromIntegers(b.builder, {1}, {i == 3});
+      b.setResult(i, b.makeLiteral(number), DataType::Int64);
+    }
+    return;
+  }
   if (axis.value_or(0) > 0) {
     Numbers order = llvm::to_vector(llvm::seq<int64_t>(0, int64_t(shape.size())));
     order.erase(order.begin() + *axis);
