@@ -60,7 +60,7 @@ nb::list describeTensors(const mpc_rt_executable_t &tables, uint32_t number, boo
   return list;
 }
 
-// Of the entry's outputs: (output, axis, output that is the extent).
+// Says which outputs values bound: (output, axis, output that is the extent).
 nb::list describeBounds(const mpc_rt_executable_t &tables, uint32_t entry) {
   nb::list list;
   for (uint32_t i = 0; i < tables.entries[entry].output_count; ++i)

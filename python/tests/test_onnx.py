@@ -13,6 +13,7 @@ import mpc
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 TEXT = ROOT / "test" / "Driver" / "Inputs" / "perceptron.txtpb"
+NONZERO = ROOT / "test" / "Driver" / "Inputs" / "nonzero.txtpb"
 X = np.random.default_rng(1).normal(size=(64, 3)).astype(np.float32)
 Y = np.stack([X.sum(1), X[:, 0] - X[:, 1]], 1)
 
@@ -28,10 +29,11 @@ class Onnx(unittest.TestCase):
     def setUpClass(cls):
         cls.temporary = tempfile.TemporaryDirectory()
         cls.folder = pathlib.Path(cls.temporary.name)
-        cls.path = cls.folder / "perceptron.onnx"
+        cls.path, cls.nonzero = cls.folder / "perceptron.onnx", cls.folder / "nonzero.onnx"
         schema = ROOT / "lib" / "Import" / "ONNX" / "Reader" / "Onnx.proto"
-        with open(TEXT, "rb") as text, open(cls.path, "wb") as file:
-            subprocess.run(["protoc", f"--proto_path={ROOT}", "--encode=mpc.onnx.file.ModelProto", str(schema)], stdin=text, stdout=file, check=True)
+        for source, path in ((TEXT, cls.path), (NONZERO, cls.nonzero)):
+            with open(source, "rb") as text, open(path, "wb") as file:
+                subprocess.run(["protoc", f"--proto_path={ROOT}", "--encode=mpc.onnx.file.ModelProto", str(schema)], stdin=text, stdout=file, check=True)
 
     @classmethod
     def tearDownClass(cls):
@@ -41,6 +43,24 @@ class Onnx(unittest.TestCase):
         model = mpc.compile(str(self.path))
         w1, b1, w2, b2 = weights()
         np.testing.assert_allclose(model(X), np.maximum(X @ w1 + b1, 0) @ w2 + b2, rtol=1e-5, atol=1e-6)
+
+    def test_outputs_are_as_long_as_values_say(self):
+        model = mpc.compile(self.nonzero)
+        self.assertEqual(model.output_names, ["y", "z"])
+        self.assertEqual([spec.shape for spec in model.outputs], [(2, None), (None, 2)])
+        for x in (np.array([[0, 1, 2], [3, 0, 0]], np.float32), np.zeros((2, 3), np.float32), np.ones((2, 3), np.float32)):
+            expected = np.array(np.nonzero(x))
+            for y, z in (model.predict(x), model(x), model.predict(x, dlpack=True)):
+                np.testing.assert_array_equal(np.asarray(y) if isinstance(y, np.ndarray) else np.from_dlpack(y), expected)
+                np.testing.assert_array_equal(np.asarray(z) if isinstance(z, np.ndarray) else np.from_dlpack(z), expected.T.astype(np.float32))
+
+    def test_outputs_of_several_batches_are_not_joined(self):
+        model = mpc.compile(self.nonzero)
+        x = np.ones((2, 3), np.float32)
+        for wrong in (lambda: model.predict(x, batch_size=1), lambda: model.predict(x, steps=1), lambda: model.predict(iter([x])),
+                      lambda: model.predict(x, out=[x, x])):  # fmt: skip
+            with self.assertRaisesRegex(mpc.InvalidArgumentError, "values say how large"):
+                wrong()
 
     def test_policies_take_node_names(self):
         model = mpc.compile(self.path, {"default_policy": "float32", "policy_map": {"fc.": "mixed_bfloat16"}})

@@ -12,7 +12,7 @@ func.func @ops(%mask: tensor<8xi1>, %boxes: tensor<?x99x4xf32>, %scores: tensor<
   return
 }
 
-// CHECK: func.func @forms(%{{.*}}: tensor<?x4xi32> {mpc.form = [#mpc.text], mpc.input = "x"}) -> (tensor<8xi64> {mpc.form = [#mpc.bounded<axis = 0, extent = "out1">], mpc.output = "out0"}, tensor<i64> {mpc.output = "out1"})
+// CHECK: func.func @forms(%{{.*}}: tensor<?x4xi32> {mpc.form = [#mpc.text], mpc.input = "x"}, %{{.*}}: tensor<8xi1> {mpc.input = "m"}) -> (tensor<8xi64> {mpc.form = [#mpc.bounded<axis = 0, extent = "out1">], mpc.output = "out0"}, tensor<i64> {mpc.output = "out1"})
 func.func @forms(%text: tensor<?x4xi32> {mpc.form = [#mpc.text], mpc.input = "x"}, %mask: tensor<8xi1> {mpc.input = "m"})
     -> (tensor<8xi64> {mpc.form = [#mpc.bounded<axis = 0, extent = "out1">], mpc.output = "out0"}, tensor<i64> {mpc.output = "out1"}) {
   %places, %count = mpc.compact %mask : tensor<8xi1> -> tensor<8xi64>, tensor<i64>

@@ -22,10 +22,15 @@ constexpr int64_t kMostFolded = 1 << 16;
 
 Numbers countTo(int64_t count) { return llvm::to_vector(llvm::seq<int64_t>(0, count)); }
 
-/// The numbers of the true elements of a mask without an open batch, bounded by their count.
+/// The numbers of the true elements of a mask without an open batch, bounded by their count. There
+/// are at least two: of several dimensions with one place nothing would tell the bounded one.
 Value findPlaces(B &b, Value mask) {
   const int64_t count = tensorTypeOf(mask).getNumElements();
-  auto places = CompactOp::create(b.builder, b.location, b.makeReshape(mask, {count}));
+  mask = b.makeReshape(mask, {count});
+  if (count == 1)
+    mask = b.make<ConcatenateOp>(mlir::ValueRange{mask, b.makeBool(b.makeIndices({1}, {0}))},
+                                 int64_t(0));
+  auto places = CompactOp::create(b.builder, b.location, mask);
   b.setBound(places.getPlaces(), 0, places.getCount());
   return places.getPlaces();
 }

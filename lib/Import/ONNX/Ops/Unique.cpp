@@ -238,6 +238,14 @@ void unique(B &b) {
                          printShape(shape) + " with each other; expected at most 2^24 comparisons");
   if (!axis)
     x = b.makeReshape(x, {elements});
+  if (count == 1) { // which is always there
+    b.setResult(0, x, b.getType(0));
+    for (unsigned i = 1; i < 4; ++i) {
+      Literal number = Literal::fromIntegers(b.builder, {1}, {i == 3});
+      b.setResult(i, b.makeLiteral(number), DataType::Int64);
+    }
+    return;
+  }
   if (axis.value_or(0) > 0) {
     Numbers order = llvm::to_vector(llvm::seq<int64_t>(0, int64_t(shape.size())));
     order.erase(order.begin() + *axis);
