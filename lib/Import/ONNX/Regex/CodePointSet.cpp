@@ -61,9 +61,12 @@ static const std::map<int32_t, std::vector<int32_t>> &getFolds() {
       if ((lower[size_t(point)] || upper[size_t(point)] || keyOf(point) != point) &&
           !isTurkish(point))
         byKey[keyOf(point)].push_back(point);
-    for (const auto &[key, points] : byKey)
+    for (auto &[key, points] : byKey) {
+      if (!llvm::is_contained(points, key)) // a small letter without a capital of its own
+        points.push_back(key);
       for (int32_t point : points)
         all[point] = points;
+    }
     return all;
   }();
   return folds;
