@@ -123,7 +123,7 @@ class Onnx(unittest.TestCase):
         joined = np.char.add(words, ["!", ""])
         labels = [[3, 5], [-1, -1], [5, -1], [-1, -1]]
         for x in (words, words.astype(object), words.tolist(), words.astype("<U40")):
-            for got in (model(x), model.predict(x, batch_size=3), model.predict(iter([x]))):
+            for got in (model(x), model.predict(x, batch_size=3), model.predict(iter([np.asarray(x)]))):
                 np.testing.assert_array_equal(got[0], joined)
                 self.assertEqual(got[0].dtype.kind, "U")
                 np.testing.assert_array_equal(got[1], labels)

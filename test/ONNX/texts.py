@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Models of text against Python: random texts through str.split, re.fullmatch, dictionaries and NumPy.
+"""Models of text against Python: random texts through str.split, re.fullmatch, dictionaries and NumPy; random patterns against
+onnxruntime.
 
   texts.py BIN [--only REGEX] [--keep FOLDER] [--seed S]
 """
@@ -14,6 +15,7 @@ import tempfile
 import execution
 import numpy as np
 import onnx
+import onnxruntime
 from onnx import TensorProto, helper
 
 # Letters of one to four bytes in UTF-8, of both cases, and separators.
@@ -222,6 +224,35 @@ CASES = {
     "joined": joined,
     "shape": shape_of,
 }  # fmt: skip
+
+
+# ---- Random patterns beside onnxruntime, whose RE2 defines what they mean --------------------------------------------
+
+ATOMS = ["a", "b", "é", r"\.", ".", "[ab]", "[^a]", "[a-cé]", r"\w", r"\W", r"\d", r"\s", r"\b", r"\B", "^", "$", r"\A", r"\z", "(?i:A)", "(?i:É[B-C])",
+         "(?s:.)", "(?m:^)", "(?m:$)", "[[:alpha:]]", "[[:^alpha:]]", r"[\d\-.]", r"\x61", r"\Qa.\E", ""]  # fmt: skip
+REPEATS = ["", "", "", "*", "+", "?", "*?", "+?", "{2}", "{0,2}", "{1,}"]
+
+
+def random_pattern(draw, depth=3):
+    if depth == 0 or draw.random() < 0.2:
+        return draw.choice(ATOMS)
+    parts = [random_pattern(draw, depth - 1) for _ in range(draw.integers(1, 4))]
+    if draw.random() < 0.3:
+        return "(?:" + "|".join(parts) + ")"
+    return "".join(f"({part}){draw.choice(REPEATS)}" if draw.random() < 0.5 else part for part in parts)
+
+
+def patterns(draw):
+    """Forty in one model."""
+    given = {"x": texts(draw, [400], "aabbéÉA1. \n-", 5)}
+    nodes = [helper.make_node("RegexFullMatch", ["x"], [f"y{i}"], pattern=random_pattern(draw)) for i in range(40)]
+    outputs = {name: (TensorProto.BOOL, [400]) for made in nodes for name in made.output}
+    made = model(nodes, {"x": (TensorProto.STRING, [400])}, outputs)
+    session = onnxruntime.InferenceSession(made.SerializeToString(), providers=["CPUExecutionProvider"])
+    return made, given, session.run(None, given)
+
+
+CASES.update({f"patterns_{i}": patterns for i in range(8)})
 
 
 def difference(got, expected):
