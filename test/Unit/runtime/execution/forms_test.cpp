@@ -100,10 +100,10 @@ TEST_F(Forms, AreThereOnceAndOfAKnownKind) {
   forms[1].kind = 2;
   refuses("of a kind that this runtime does not know; update libmpcrt", MPC_RT_FAILED_PRECONDITION);
   executable.form_count = 1u << 31;
-  refuses("form 0 is missing or too large");
+  refuses("table of forms 0 is missing or too large");
   executable.form_count = 2;
   executable.forms = nullptr;
-  refuses("form 0 is missing or too large");
+  refuses("table of forms 0 is missing or too large");
 }
 
 } // namespace
