@@ -32,10 +32,10 @@ public:
         moved.inputs[i] = std::to_string(i);
         inner.set(moved.inputs[i], *scope.find(node.inputs[i]));
       }
-    const NodeValue &texts = *inner.find("0");
-    isText = texts.type == DataType::String;
+    isText = hasInput(0) && inner.find("0")->type == DataType::String;
     if (!isText)
       return;
+    const NodeValue texts = *inner.find("0");
     shape = importer.getShape(texts);
     rank = int64_t(shape.size()) - 1;
     width = shape.back();

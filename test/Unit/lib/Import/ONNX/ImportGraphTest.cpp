@@ -411,6 +411,10 @@ TEST_F(ImportGraphTest, TextsAreRefusedWhereTheyAreNotTaken) {
   EXPECT_NE(refusal(makeNode("Pad", {"x", "x"}, {"y"})).find(text), std::string::npos);
   EXPECT_NE(refusal(makeNode("Gather", {"f", "x"}, {"y"})).find("as another input than its first"),
             std::string::npos);
+  EXPECT_NE(refusal(makeNode("Slice", {"", "x"}, {"y"})).find("as another input than its first"),
+            std::string::npos);
+  EXPECT_NE(refusal(makeNode("Concat", {"x", ""}, {"y"})).find("input 1 is not of text"),
+            std::string::npos);
   EXPECT_NE(refusal(makeNode("Where", {"c", "x", "f"}, {"y"})).find("input 2 is not of text"),
             std::string::npos);
   EXPECT_NE(refusal(makeNode("Cast", {"f"}, {"y"}, {makeAttribute("to", int64_t(8))}))
