@@ -32,7 +32,7 @@ def Mpc_BoundedAttr : Mpc_Attr<"Bounded", "bounded"> {
     In `mpc.form` of a result. The type's extent of dimension `axis` is the largest; the extent of a call is
     in the result whose `mpc.output` is `extent`, an i64 scalar. Behind it are zeros.
 
-    Example: `{mpc.output = "out0", mpc.form = [#mpc.bounded<axis = 0, extent = "out1">]}`
+    Example: `#mpc.bounded<axis = 0, extent = "out1">`
   }];
   let parameters = (ins "int64_t":$axis, "::mlir::StringAttr":$extent);
   let assemblyFormat = "`<` struct(params) `>`";
@@ -44,7 +44,7 @@ def Mpc_TextAttr : Mpc_Attr<"Text", "text"> {
     In `mpc.form` of an argument or result of i32. The last dimension has the code points of a text, which ends
     in front of the first 0 or with the dimension.
 
-    Example: `{mpc.input = "x", mpc.form = [#mpc.text]}`
+    Example: `#mpc.text`
   }];
 }
 

@@ -289,7 +289,7 @@ private:
     LayerOp layer = LayerOp::create(
         forward.builder, b.location, mlir::ValueRange(yielded).getTypes(), b.path, node.op,
         b.operands, b.variables, policyOf(forward.builder, b.getComputeType()), PrecisionAttr(),
-        /*autocast=*/true, /*casts_integers=*/false);
+        /*autocast=*/!b.keepsInputs, /*casts_integers=*/false);
     layer.getBody().push_back(block.release());
     for (unsigned i : numbers)
       if (std::optional<BoundedDimension> &bound = b.results[i].bound)

@@ -51,6 +51,8 @@ public:
   /// The type that the node computes in: of its first floating input, else of what it says here.
   DataType getComputeType() const;
   void setComputeType(DataType type) { computeType = type; }
+  /// Floating inputs come as they are, whatever the policy of the node: they are compared only.
+  void keepInputs() { keepsInputs = true; }
 
 private:
   friend class NodeEmission;
@@ -67,6 +69,7 @@ private:
   llvm::SmallVector<Result> results;
   llvm::SmallVector<std::pair<unsigned, mlir::Value>> updates; ///< input, new value
   DataType computeType = DataType::Undefined;
+  bool keepsInputs = false;
 };
 
 } // namespace mpc::onnx

@@ -139,14 +139,15 @@ void compress(B &b) {
 /// Input `i`, a number as a scalar or a list of one, as float32 without dimensions; `otherwise`
 /// where it is left out. Null after an error.
 Value readNumber(B &b, unsigned i, double otherwise) {
+  const mlir::Type f32 = b.builder.getF32Type();
   if (!b.has(i))
-    return b.makeConstant(otherwise);
+    return b.makeCastTo(b.makeConstant(otherwise), f32);
   Value x = b.get(i);
   if (!x)
     return {};
   if (!b.isFloat(x) || !tensorTypeOf(x).hasStaticShape() || tensorTypeOf(x).getNumElements() != 1)
     return b.error("input " + llvm::Twine(i) + " must be a floating number");
-  return b.makeReshape(x, {});
+  return b.makeReshape(b.makeCastTo(x, f32), {});
 }
 
 /// How many boxes of a class there may be at most, of `boxes`. Below 1 there are none; nothing
@@ -162,6 +163,7 @@ std::optional<int64_t> readLimit(B &b, int64_t boxes) {
 
 /// [batch, class, box] of each chosen box.
 void nonMaxSuppression(B &b) {
+  b.keepInputs(); // a place of 640 pixels would be rounded to half ones
   const bool isCentered = b.attributes.getFlag("center_point_box");
   Value boxes = b.get(0), scores = b.get(1);
   if (!boxes || !scores)
