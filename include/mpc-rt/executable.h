@@ -146,6 +146,26 @@ typedef struct mpc_rt_kernel_table_t {
   const mpc_rt_kernel_fn *kernels; /* the executable's kernel_count functions */
 } mpc_rt_kernel_table_t;
 
+/* What the table of tensors does not say of an input or output. */
+typedef enum mpc_rt_form_kind_t {
+  /* The extent that the table says of dimension `axis` is the largest. The one of a call is what
+   * the output number `extent_output` of the same entry holds, an int64 scalar; places behind it
+   * hold zeros. */
+  MPC_RT_FORM_BOUNDED = 0,
+  /* Elements are texts: the last dimension (`axis`) holds the code points of one, int32, which ends
+   * in front of the first 0 or with the dimension. `extent_output` is -1. */
+  MPC_RT_FORM_TEXT = 1
+} mpc_rt_form_kind_t;
+
+/* A tensor has at most one form of each kind. */
+typedef struct mpc_rt_tensor_form_t {
+  uint32_t entry, is_output; /* is_output: 1 for an output, 0 for an input */
+  uint32_t tensor;           /* its number among these of the entry */
+  uint32_t kind;             /* mpc_rt_form_kind_t */
+  uint32_t axis;
+  int32_t extent_output;
+} mpc_rt_tensor_form_t;
+
 /* mpc_rt_executable_t.flags: training reduces over the ranks of a job. */
 #define MPC_RT_EXECUTABLE_DISTRIBUTED 1u
 
@@ -176,12 +196,31 @@ typedef struct mpc_rt_executable_t {
   float loss_scale;     /* what losses are multiplied with when training starts; 1 = nothing */
   uint32_t batch_parts; /* of a batch on ranks; 0: it is one */
   float loss_scale_minimum, loss_scale_maximum; /* of a dynamic one; 0 and infinity: no bounds */
+  uint32_t form_count, reserved;
+  const mpc_rt_tensor_form_t *forms; /* of tensors that have one, in any order */
 } mpc_rt_executable_t;
 
 /* Tables up to `weights_hash`, which every library has. */
 #define MPC_RT_EXECUTABLE_MINIMUM offsetof(mpc_rt_executable_t, policy)
 #define MPC_RT_EXECUTABLE_HAS(executable, field)                                                   \
   ((executable)->struct_size >= offsetof(mpc_rt_executable_t, field) + sizeof((executable)->field))
+
+/* The form of this kind that an input (is_output 0) or output (1) of an entry has; null: none. */
+static inline const mpc_rt_tensor_form_t *mpc_rt_find_form(const mpc_rt_executable_t *executable,
+                                                           uint32_t entry, uint32_t is_output,
+                                                           uint32_t tensor,
+                                                           mpc_rt_form_kind_t kind) {
+  uint32_t i;
+  if (!MPC_RT_EXECUTABLE_HAS(executable, forms))
+    return NULL;
+  for (i = 0; i < executable->form_count; ++i) {
+    const mpc_rt_tensor_form_t *form = &executable->forms[i];
+    if (form->entry == entry && form->is_output == is_output && form->tensor == tensor &&
+        form->kind == (uint32_t)kind)
+      return form;
+  }
+  return NULL;
+}
 
 /* Exported by every libNAME.so under this name; null if max_abi_version is too old for it. */
 typedef const mpc_rt_executable_t *(*mpc_rt_executable_query_fn)(uint32_t max_abi_version);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "mpc/Analysis/EntrySignature.h"
-#include "dialects/mpc/IR/Mpc.h"
+#include "dialects/mpc/IR/Forms.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -41,6 +41,24 @@ static LogicalResult verifyViews(func::FuncOp entry) {
   return failure(result.wasInterrupted());
 }
 
+/// The extent of a bounded output is another output.
+static LogicalResult verifyExtents(func::FuncOp entry) {
+  for (unsigned i = 0; i < entry.getNumArguments(); ++i) {
+    auto bounded = findForm<BoundedAttr>(entry.getArgAttr(i, MpcDialect::kFormAttr));
+    if (!bounded)
+      continue;
+    const bool hasExtent = llvm::any_of(entry.getArguments(), [&](BlockArgument argument) {
+      const unsigned other = argument.getArgNumber();
+      return other != i && isExtentType(argument.getType()) &&
+             entry.getArgAttr(other, MpcrtDialect::kOutputAttr) == Attribute(bounded.getExtent());
+    });
+    if (!hasExtent || !entry.getArgAttr(i, MpcrtDialect::kOutputAttr))
+      return entry.emitOpError() << "argument " << i << " is bounded by " << bounded.getExtent()
+                                 << "; expected an output, whose extent is another output";
+  }
+  return success();
+}
+
 LogicalResult mpc::verifyEntrySignature(func::FuncOp entry) {
   auto fail = [&]() -> InFlightDiagnostic {
     return entry.emitOpError() << "@" << entry.getSymName() << " is an entry (mpc.entry) ";
@@ -75,5 +93,7 @@ LogicalResult mpc::verifyEntrySignature(func::FuncOp entry) {
   }
   if (batches != 1 || arenas != 1)
     return fail() << "and must have one argument mpcrt.batch and one mpcrt.arena";
+  if (failed(verifyExtents(entry)))
+    return failure();
   return verifyViews(entry);
 }

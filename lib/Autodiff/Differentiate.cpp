@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mpc-differentiate: the entries of the compiled library.
+#include "dialects/mpc/IR/Forms.h"
 #include "lib/Autodiff/TrainStages.h"
 #include "lib/Autodiff/TrainStep.h"
 #include "lib/Autodiff/TrainedModel.h"
@@ -132,6 +133,9 @@ static LogicalResult differentiate(ModuleOp module, bool customLoop) {
       return failure();
     model.loss.erase();
   }
+  for (auto entry : module.getOps<func::FuncOp>())
+    if (isEntry(entry))
+      keepForms(model.forward, entry);
   model.forward.erase();
   return success();
 }

@@ -241,8 +241,10 @@ void Entry::addResults() {
     if (Attribute name = function.getResultAttr(index, MpcDialect::kOutputAttr)) {
       SmallVector<NamedAttribute> attributes{
           builder.getNamedAttr(mpcrt::MpcrtDialect::kOutputAttr, name)};
-      if (Attribute declared = function.getResultAttr(index, MpcDialect::kElementTypeAttr))
-        attributes.push_back(builder.getNamedAttr(MpcDialect::kElementTypeAttr, declared));
+      for (StringRef kept :
+           {StringRef(MpcDialect::kElementTypeAttr), StringRef(MpcDialect::kFormAttr)})
+        if (Attribute said = function.getResultAttr(index, kept))
+          attributes.push_back(builder.getNamedAttr(kept, said));
       Value buffer = addArgument(type, builder.getDictionaryAttr(attributes));
       results.push_back({value, buffer, true});
     }

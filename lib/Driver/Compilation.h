@@ -97,6 +97,8 @@ private:
 
 /// Takes in an ONNX model.
 ExitCode loadOnnx(Compilation &compilation);
+/// Only ONNX models have texts, and an option that says how long they are.
+ExitCode refuseTextWidths(const CompileOptions &options, DiagnosticPrinter &diagnostics);
 
 /// Marks the variables that several ranks update a part each of, as --shard says of their paths; of
 /// a module whose variables' roles are decided.

@@ -88,6 +88,8 @@ ExitCode Compilation::loadKeras(llvm::MemoryBufferRef buffer) {
                         " is not; leave it out");
       return kExitUsage;
     }
+  if (ExitCode code = refuseTextWidths(options, diagnostics); code != kExitDone)
+    return code;
   keras::ImportOptions importOptions;
   importOptions.readWeights = !options.initialize;
   importOptions.moduleName = name;
@@ -212,6 +214,8 @@ void Compilation::warnOfLateOptions() {
   }
   if (!options.inputShapes.empty())
     late.push_back("--input-shape");
+  if (!options.textWidths.empty())
+    late.push_back("--text-width");
   if (!late.empty())
     diagnostics.warning(options.model + ": is IR in which this is decided, so that " +
                         llvm::join(late, ", ") + (late.size() == 1 ? " has" : " have") +

@@ -20,6 +20,7 @@ ExitCode mpc::loadOnnx(Compilation &compilation) {
   onnx::ImportOptions importOptions;
   importOptions.moduleName = compilation.name;
   importOptions.inputShapes = options.inputShapes;
+  importOptions.textWidths = options.textWidths;
   importOptions.batch = options.batch;
   importOptions.batchFirst = options.batchFirst;
   importOptions.trainable = options.trainable;
@@ -68,4 +69,12 @@ ExitCode mpc::loadOnnx(Compilation &compilation) {
   // The file's dtypes are part of its signature, unless a policy or a loss asks for others.
   compilation.keepsOutputTypes = !policy && !module->lookupSymbol("loss");
   return kExitDone;
+}
+
+ExitCode mpc::refuseTextWidths(const CompileOptions &options, DiagnosticPrinter &diagnostics) {
+  if (options.textWidths.empty())
+    return kExitDone;
+  diagnostics.error("--text-width: is of texts of an ONNX model, which " + options.model +
+                    " is not; leave it out");
+  return kExitUsage;
 }

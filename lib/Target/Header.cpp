@@ -16,10 +16,20 @@ static std::string upper(llvm::StringRef name) { return name.upper(); }
 
 static std::string describe(const TensorEntry &tensor) {
   std::string text = untrusted::forCComment(tensor.name) + ": " + tensor.dtype + "[";
+  auto isBounded = [&](size_t i) {
+    return llvm::any_of(tensor.forms, [&](const FormEntry &form) {
+      return form.kind == MPC_RT_FORM_BOUNDED && form.axis == i;
+    });
+  };
   for (size_t i = 0; i < tensor.dims.size(); ++i)
-    text += (i ? ", " : "") +
+    text += (i ? ", " : "") + std::string(isBounded(i) ? "at most " : "") +
             (tensor.dims[i] < 0 ? std::string("batch") : std::to_string(tensor.dims[i]));
   text += "]";
+  for (const FormEntry &form : tensor.forms)
+    text +=
+        form.kind == MPC_RT_FORM_TEXT
+            ? std::string(", code points of texts that end at the first 0")
+            : ", as many as outputs[" + std::to_string(form.extentOutput) + "] says, then zeros";
   if (tensor.indexLimit)
     text += ", values 0 to " + std::to_string(tensor.indexLimit - 1);
   return text;

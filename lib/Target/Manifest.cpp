@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The manifest that libraries carry and that stands beside them.
 #include "lib/Target/Artifacts.h"
+#include "mpc-rt/executable.h"
 #include "runtime/untrusted/outlets.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
@@ -20,6 +21,14 @@ static void writeTensor(llvm::json::OStream &json, const TensorEntry &tensor,
     });
     if (tensor.indexLimit)
       json.attribute("index_limit", tensor.indexLimit);
+    for (const FormEntry &form : tensor.forms)
+      if (form.kind == MPC_RT_FORM_TEXT)
+        json.attribute("text", true);
+      else
+        json.attributeObject("bounded", [&] {
+          json.attribute("axis", int64_t(form.axis));
+          json.attribute("extent_output", int64_t(form.extentOutput));
+        });
   });
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Builds @loss beside @forward: total loss, metric updates, and the declarations that training
 // needs (keras/src/trainers/compile_utils.py, trainer.py).
+#include "dialects/mpc/IR/Forms.h"
 #include "lib/Training/LossFunction.h"
 #include "lib/Training/Losses.h"
 #include "lib/Training/Optimizers.h"
@@ -128,6 +129,8 @@ void LossBuilder::collectOutputs() {
       outputs.emplace_back();
       outputs.back().prediction = argument;
       outputs.back().parts.name = name.str();
+      if (findForm<BoundedAttr>(forward.getResultAttr(i, MpcDialect::kFormAttr)))
+        error("loss", ": values say the extent of output '" + name.str() + "'; leave it out");
     }
   }
   if (outputs.empty())

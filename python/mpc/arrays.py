@@ -11,6 +11,7 @@ import numpy as np
 
 from . import _runtime
 from .errors import InvalidArgumentError
+from .texts import code_points
 
 bfloat16 = np.dtype(ml_dtypes.bfloat16)
 
@@ -207,7 +208,7 @@ class Column:
         self.place = place
         self.dtype = numpy_dtype(tensor["dtype"])
         try:
-            self.array = to_array(value)
+            self.array = code_points(value, tensor["shape"][-1], place) if tensor.get("text") else to_array(value)
         except InvalidArgumentError as problem:
             raise InvalidArgumentError(f"{place}: {problem}") from problem
         rows = tuple(tensor["shape"][1:])

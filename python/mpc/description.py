@@ -55,7 +55,9 @@ class Description:
 
     @property
     def outputs(self) -> list[TensorSpec]:
-        return [spec_of(tensor, name) for tensor, name in zip(self._entries["predict"].outputs, self.output_names)]
+        entry = self._entries["predict"]
+        outputs = [(i, tensor) for i, tensor in enumerate(entry.outputs) if i not in entry.extents]
+        return [spec_of(tensor, name, entry.bounds.get(i, (None,))[0]) for (i, tensor), name in zip(outputs, self.output_names)]
 
     @property
     def input_shape(self) -> Any:

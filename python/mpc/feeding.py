@@ -71,7 +71,7 @@ def entry_for(model: "Model", name: str, x: Any) -> "Entry":
     values = [to_array(value) for value in by_name(x, entries[0].inputs, model.input_names, "input")]
 
     def wanted(entry: "Entry") -> list[tuple[int, ...]]:
-        return [tuple(tensor["shape"][1:]) for tensor in entry.inputs]
+        return [tuple(tensor["shape"][1 : -1 if tensor["text"] else None]) for tensor in entry.inputs]
 
     fitting = [entry for entry in entries if [value.shape[1:] for value in values] == wanted(entry)]
     if not fitting:
@@ -130,4 +130,5 @@ def batch_reader(model: "Model", entry: "Entry", class_weights: Optional[ClassWe
             sample_weight = class_weights.weigh(y, sample_weight)
         return whole_batch(model, entry, x, y, sample_weight, copy=copy)
 
-    return read if class_weights is not None else Plain(entry, len(model.input_names), targets_of(model, entry), has_targets, read).read
+    has_text = any(tensor["text"] for tensor in entry.inputs)
+    return read if class_weights is not None or has_text else Plain(entry, len(model.input_names), targets_of(model, entry), has_targets, read).read

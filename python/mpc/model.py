@@ -16,6 +16,7 @@ import numpy as np
 
 from . import _runtime, copying, structure, training
 from .arrays import DeviceArray, bits, numpy_dtype
+from .bounded import cut
 from .callbacks import Callback, ForwardProgressBar, History
 from .class_weights import ClassWeights
 from .description import Description
@@ -27,6 +28,7 @@ from .hooks import Hooks, level_of
 from .prediction import predict
 from .state import PathLike, Source, State, check_range
 from .streams import is_stream, name_of
+from .texts import restore_texts
 
 
 class TemporaryFolder:
@@ -56,7 +58,10 @@ class Entry:
         self.output_forms = [(tensor["shape"], numpy_dtype(tensor["dtype"])) for tensor in self.outputs]
         fixed = [tensor["shape"][0] for tensor in self.inputs if tensor["shape"] and tensor["shape"][0] is not None]
         self.fixed_batch: Optional[int] = fixed[0] if fixed else None
-        self.gives_rows = all(shape and shape[0] in (None, self.fixed_batch) for shape, _ in self.output_forms)  # in each output
+        # By output: the axis whose extent values say, and the output that has the extent.
+        self.bounds: dict[int, tuple[int, int]] = {output: (axis, extent) for output, axis, extent in table["bounds"]}
+        self.extents = {extent for _, extent in self.bounds.values()}
+        self.gives_rows = not self.bounds and all(shape and shape[0] in (None, self.fixed_batch) for shape, _ in self.output_forms)  # in each output
 
 
 class Model(State, Description):
@@ -85,9 +90,11 @@ class Model(State, Description):
         self.input_names: list[str] = [tensor["name"] for tensor in predicts.inputs]
         outputs = self.manifest.get("outputs", [])
         self.output_names: list[str] = [
-            (outputs[i].get("alias") if i < len(outputs) else None) or tensor["name"] for i, tensor in enumerate(predicts.outputs)
+            (outputs[i].get("alias") if i < len(outputs) else None) or tensor["name"]
+            for i, tensor in enumerate(predicts.outputs)
+            if i not in predicts.extents
         ]
-        self.output_structure = structure.check(self.manifest.get("output_structure"), len(predicts.outputs))
+        self.output_structure = structure.check(self.manifest.get("output_structure"), len(self.output_names))
         self.seed = seed
         self.history: Optional[History] = None
         self.stop_training = self.stop_evaluating = self.stop_predicting = False
@@ -223,7 +230,7 @@ class Model(State, Description):
         batch = whole_batch(self, entry, x, y, sample_weight)
         outputs = self._outputs(entry, batch.rows)
         self._run(entry, batch.inputs, outputs, batch.rows)
-        return outputs
+        return cut(entry, outputs) if entry.bounds else outputs
 
     def train_on_batch(self, x: Any, y: Any = None, sample_weight: Any = None, class_weight: Optional[Mapping[int, float]] = None,
                        return_dict: bool = False) -> Any:  # fmt: skip
@@ -244,7 +251,8 @@ class Model(State, Description):
 
     def predict_on_batch(self, x: Any) -> Any:
         """The outputs for all rows, computed at once."""
-        return structure.pack(self._on_batch("predict", x, None, None), self.output_structure)
+        outputs = self._on_batch("predict", x, None, None)
+        return structure.pack(restore_texts(self._entry("predict"), outputs), self.output_structure)
 
     def compile(self, *_: Any, **__: Any) -> None:
         """As a method of Keras's; here it can only say where optimizer, loss and metrics are given."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from .arrays import as_dlpack, by_name, check_steps, check_target
 from .batch import Batch
+from .bounded import predict_whole
 from .collected import Collected
 from .epochs import Epochs
 from .errors import InvalidArgumentError
@@ -18,6 +19,7 @@ from .hooks import Hooks
 from .rows import Rows
 from .streams import Stream, check_stream, is_stream
 from .structure import pack
+from .texts import restore_texts
 
 if TYPE_CHECKING:
     from .model import Entry, Model
@@ -43,6 +45,8 @@ def _each_batch(model: "Model", entry: "Entry", data: Epochs, hooks: Hooks, plac
 def predict_rows(model: "Model", x: Any, batch_size: Optional[int], steps: Optional[int], out: Any, hooks: Any) -> list[Any]:
     """Written into one array for each output."""
     entry = entry_for(model, "predict", x)
+    if entry.bounds:
+        return list(predict_whole(model, entry, x, batch_size, steps, out))
     columns = columns_of(model, entry, x)
     size = batch_size_of(entry, batch_size, len(columns[0]))
     rows = len(columns[0]) if steps is None else min(len(columns[0]), steps * size)
@@ -61,6 +65,9 @@ def predict_stream(model: "Model", x: Any, steps: Optional[int], out: Any, hooks
     if out is not None:
         raise InvalidArgumentError("out is given, but how many rows a stream of batches has is not known; expected no out")
     entry = model._entries["predict"]
+    if entry.bounds:
+        raise InvalidArgumentError("x is a stream of batches, and values say how large the outputs are, so that those of batches cannot be joined; "
+                                   "call predict_on_batch for each")  # fmt: skip
     check_stream(x, steps, "steps")
     readers = {each.index: batch_reader(model, each, has_targets=False) for each in model._entries_of_shapes("predict")}
 
@@ -81,4 +88,5 @@ def predict(model: "Model", x: Any, batch_size: Optional[int], steps: Any, dlpac
     outputs = predict_stream(model, x, steps, out, hooks) if is_stream(x) else predict_rows(model, x, batch_size, steps, out, hooks)
     if out is not None:
         return out
-    return pack([as_dlpack(output) for output in outputs] if dlpack else outputs, model.output_structure)
+    restored = [as_dlpack(output) for output in outputs] if dlpack else restore_texts(model._entries["predict"], outputs)
+    return pack(restored, model.output_structure)

@@ -49,10 +49,24 @@ nb::dict describeTensor(const mpc_rt_tensor_info_t &tensor) {
   return result;
 }
 
-nb::list describeTensors(const mpc_rt_tensor_info_t *tensors, uint32_t count) {
+nb::list describeTensors(const mpc_rt_executable_t &tables, uint32_t number, bool isOutput) {
+  const mpc_rt_entry_info_t &entry = tables.entries[number];
   nb::list list;
-  for (uint32_t i = 0; i < count; ++i)
-    list.append(describeTensor(tensors[i]));
+  for (uint32_t i = 0; i < (isOutput ? entry.output_count : entry.input_count); ++i) {
+    nb::dict tensor = describeTensor((isOutput ? entry.outputs : entry.inputs)[i]);
+    tensor["text"] = mpc_rt_find_form(&tables, number, isOutput, i, MPC_RT_FORM_TEXT) != nullptr;
+    list.append(tensor);
+  }
+  return list;
+}
+
+// Says which outputs values bound: (output, axis, output that is the extent).
+nb::list describeBounds(const mpc_rt_executable_t &tables, uint32_t entry) {
+  nb::list list;
+  for (uint32_t i = 0; i < tables.entries[entry].output_count; ++i)
+    if (const mpc_rt_tensor_form_t *form =
+            mpc_rt_find_form(&tables, entry, /*is_output=*/1, i, MPC_RT_FORM_BOUNDED))
+      list.append(nb::make_tuple(i, form->axis, form->extent_output));
   return list;
 }
 
@@ -64,8 +78,9 @@ nb::dict describeModel(const Model &model) {
   for (uint32_t i = 0; i < tables.entry_count; ++i) {
     nb::dict entry;
     entry["name"] = tables.entries[i].name;
-    entry["inputs"] = describeTensors(tables.entries[i].inputs, tables.entries[i].input_count);
-    entry["outputs"] = describeTensors(tables.entries[i].outputs, tables.entries[i].output_count);
+    entry["inputs"] = describeTensors(tables, i, /*isOutput=*/false);
+    entry["outputs"] = describeTensors(tables, i, /*isOutput=*/true);
+    entry["bounds"] = describeBounds(tables, i);
     entries.append(entry);
   }
   for (uint32_t i = 0; i < tables.variable_count; ++i) {

@@ -48,7 +48,8 @@ Result<data::Column> randomColumn(const data::TensorSpec &spec, int64_t rows, bo
     else if (real)
       array->as<float>()[i] = isTarget ? random.unit() : random.unit() * 2 - 1;
     else
-      array->as<int64_t>()[i] = static_cast<int64_t>(random.next() % bound);
+      array->as<int64_t>()[i] = spec.isText ? 'a' + static_cast<int64_t>(random.next() % 26)
+                                            : static_cast<int64_t>(random.next() % bound);
   }
   // As the entry wants it, so that a step does not measure conversions that data would not need.
   Result<Array> converted =

@@ -46,15 +46,30 @@ static uint64_t bytesOf(const mpc_rt_tensor_info_t &tensor) {
   return bytes.value_or(0);
 }
 
-static Json describeEntry(const mpc_rt_entry_info_t &entry) {
+/// Says of a tensor what its type does not.
+static void describeForms(const mpc_rt_executable_t &tables, uint32_t entry, bool isOutput,
+                          uint32_t tensor, Json &json) {
+  if (const mpc_rt_tensor_form_t *form =
+          mpc_rt_find_form(&tables, entry, isOutput, tensor, MPC_RT_FORM_BOUNDED))
+    json["bounded"] = {{"axis", form->axis}, {"extent_output", form->extent_output}};
+  if (mpc_rt_find_form(&tables, entry, isOutput, tensor, MPC_RT_FORM_TEXT))
+    json["text"] = true;
+}
+
+static Json describeEntry(const mpc_rt_executable_t &tables, uint32_t index) {
+  const mpc_rt_entry_info_t &entry = tables.entries[index];
   Json json = Json::object();
   json["name"] = entry.name;
   json["inputs"] = Json::array();
   json["outputs"] = Json::array();
-  for (uint32_t i = 0; i < entry.input_count; ++i)
+  for (uint32_t i = 0; i < entry.input_count; ++i) {
     json["inputs"].push_back(describeTensor(entry.inputs[i]));
-  for (uint32_t i = 0; i < entry.output_count; ++i)
+    describeForms(tables, index, /*isOutput=*/false, i, json["inputs"].back());
+  }
+  for (uint32_t i = 0; i < entry.output_count; ++i) {
     json["outputs"].push_back(describeTensor(entry.outputs[i]));
+    describeForms(tables, index, /*isOutput=*/true, i, json["outputs"].back());
+  }
   json["arena_fixed"] = entry.arena_fixed;
   json["arena_per_sample"] = entry.arena_per_sample;
   return json;
@@ -81,7 +96,7 @@ static Json describe(const Session &session) {
   json["kernels"] = tables.kernel_count;
   json["entries"] = Json::array();
   for (uint32_t i = 0; i < tables.entry_count; ++i)
-    json["entries"].push_back(describeEntry(tables.entries[i]));
+    json["entries"].push_back(describeEntry(tables, i));
   json["variables"] = Json::array();
   json["bytes_by_role"] = Json::object();
   for (uint32_t i = 0; i < tables.variable_count; ++i) {
@@ -114,7 +129,12 @@ static std::string shapeOf(const Json &tensor) {
   std::vector<int64_t> dims;
   for (const auto &dim : tensor["shape"])
     dims.push_back(dim.is_null() ? -1 : dim.get<int64_t>());
-  return textOf(tensor, "dtype") + " " + data::formatShape(dims);
+  std::string text = textOf(tensor, "dtype") + " " + data::formatShape(dims);
+  if (tensor.contains("bounded"))
+    text += ", at most " + std::to_string(dims[tensor["bounded"]["axis"].get<size_t>()]) +
+            " along axis " + std::to_string(tensor["bounded"]["axis"].get<size_t>()) + ": out" +
+            std::to_string(tensor["bounded"]["extent_output"].get<int32_t>()) + " says how many";
+  return tensor.contains("text") ? text + ", texts" : text;
 }
 
 static std::string padded(std::string text, size_t width) {

@@ -6,6 +6,8 @@
 #include "runtime/data/atomic_file.h"
 #include "runtime/data/variable_tensor.h"
 #include "runtime/training/batcher.h"
+#include "runtime/training/bounded_outputs.h"
+#include "runtime/training/text_tensors.h"
 
 #include <cstring>
 
@@ -18,14 +20,19 @@ using data::Status;
 using training::Session;
 
 /// Runs `entry` over all rows of `data`; outputs with a batch dimension are put one after another.
+/// Those whose extent values say have none.
 static Result<std::vector<Array>> predictRows(Session &session, const mpc_rt_entry_info_t &entry,
-                                              const data::Dataset &data, int64_t batchSize) {
+                                              const data::Dataset &data, int64_t batchSize,
+                                              bool areBounded) {
   std::vector<Array> whole(entry.output_count);
   std::vector<bool> perRow(entry.output_count);
   int64_t fixed = session.fixedBatch(entry);
   for (uint32_t i = 0; i < entry.output_count; ++i) {
     const mpc_rt_tensor_info_t &tensor = entry.outputs[i];
-    perRow[i] = tensor.rank && (tensor.dims[0] == MPC_RT_DYNAMIC || tensor.dims[0] == fixed);
+    // The code points of a text are no rows.
+    const bool isText = training::isText(session.executable(), entry, /*isOutput=*/true, i);
+    perRow[i] = !areBounded && tensor.rank > (isText ? 1u : 0u) &&
+                (tensor.dims[0] == MPC_RT_DYNAMIC || tensor.dims[0] == fixed);
     std::vector<int64_t> dims = data::dimsOf(tensor, data.rows);
     if (perRow[i])
       dims[0] = data.rows;
@@ -37,6 +44,8 @@ static Result<std::vector<Array>> predictRows(Session &session, const mpc_rt_ent
     Result<Array> array = Array::allocate(tensor.dtype, dims);
     if (!array)
       return array.failure().within(data.path + ":" + tensor.name);
+    if (isText)
+      array->setText();
     whole[i] = *array;
   }
   training::Batcher batcher(session, entry);
@@ -82,12 +91,19 @@ int predict(Arguments &arguments, Console &console) {
   console.doing("predicting in batches of " + std::to_string(batchSize) + " rows", runningAdvice);
   if (Status status = training::checkFixedBatch(fixed, batchSize, 0, data.path); !status)
     return console.fail(status.failure());
-  Result<std::vector<Array>> outputs = predictRows(*session, *entry, data, batchSize);
+  const training::BoundedOutputs bounded(*session, *entry);
+  if (Status status = bounded.checkRows(data.rows, batchSize, fixed); !status)
+    return console.fail(status.failure());
+  Result<std::vector<Array>> outputs =
+      predictRows(*session, *entry, data, batchSize, bounded.areThere());
   if (!outputs)
     return console.fail(outputs.failure());
+  std::vector<std::string> names = session->outputNames();
+  if (bounded.areThere())
+    if (outputs = bounded.cutAll(*outputs, names); !outputs)
+      return console.fail(outputs.failure());
 
-  Status status =
-      writePrediction(arguments.text("outputs"), *outputs, session->outputNames(), console);
+  Status status = writePrediction(arguments.text("outputs"), *outputs, names, console);
   return status ? Done : console.fail(status.failure());
 }
 

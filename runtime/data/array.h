@@ -60,6 +60,13 @@ public:
   template <typename T> T *as() { return reinterpret_cast<T *>(storage_.get()); }
   template <typename T> const T *as() const { return reinterpret_cast<const T *>(storage_.get()); }
 
+  /// Elements are texts: the last dimension has the code points of one, in int32, with zeros behind
+  /// its end.
+  bool isText() const { return isText_; }
+  void setText() { isText_ = true; }
+  /// The dimensions, without those of code points.
+  std::vector<int64_t> shape() const { return {dims_.begin(), dims_.end() - (isText_ ? 1 : 0)}; }
+
   /// Keeps the memory alive.
   std::shared_ptr<void> owner() const { return storage_; }
 
@@ -70,6 +77,7 @@ private:
   mpc_rt_dtype_t dtype_ = MPC_RT_FLOAT32;
   std::vector<int64_t> dims_;
   size_t bytes_ = 0;
+  bool isText_ = false;
   std::shared_ptr<uint8_t> storage_;
 };
 

@@ -3,6 +3,7 @@
 #include "runtime/data/bind.h"
 
 #include "runtime/data/convert.h"
+#include "runtime/data/texts.h"
 
 #include <algorithm>
 #include <cstring>
@@ -158,6 +159,9 @@ private:
       }
     } else if (const Array *direct = findDirect(spec, isInput, found)) {
       array = *direct;
+    } else if (source_.kind == Source::Kind::Csv && spec.isText) {
+      return fail("", "is a table of numbers; expected text for " + std::string(what) + " '" +
+                          spec.name + "'; give the model an .npz");
     } else if (source_.kind == Source::Kind::Csv) {
       std::vector<std::string> names = columnsOf(spec, isInput);
       if (names.empty() && isInput && signature_.inputs.size() == 1)
@@ -228,9 +232,31 @@ private:
     return names;
   }
 
+  /// Whether the array has the elements that the tensor has, texts or numbers; of texts it gets
+  /// room for as many code points.
+  bool fitElements(const TensorSpec &spec, const std::string &label, const std::string &found,
+                   Array &array) {
+    if (array.isText() != spec.isText) {
+      fail(found, std::string("is ") + (array.isText() ? "text" : dtypeInfo(array.dtype())->keras) +
+                      "; expected " + (spec.isText ? "text" : dtypeInfo(spec.dtype)->keras) +
+                      " for " + label);
+      return false;
+    }
+    if (!spec.isText)
+      return true;
+    Result<Array> fitted = fitTexts(array, spec.dims.back(), label);
+    if (fitted)
+      array = *fitted;
+    else
+      fail(found, fitted.failure().messages.front());
+    return static_cast<bool>(fitted);
+  }
+
   void check(const TensorSpec &spec, const char *what, const std::string &found, Array array,
              float divisor) {
     std::string label = std::string(what) + " '" + spec.name + "'";
+    if (!fitElements(spec, label, found, array))
+      return;
     if (spec.isWhole)
       return checkWhole(spec, label, found, std::move(array), divisor);
     std::vector<int64_t> wanted = spec.dims;
@@ -284,11 +310,13 @@ private:
   /// Equal, or equal up to one trailing 1 (Keras expands and squeezes so:
   /// Functional._adjust_input_rank).
   static bool fitShape(Array &array, const std::vector<int64_t> &wanted) {
-    if (array.rank() < 1)
+    if (array.shape().empty())
       return false;
     std::vector<int64_t> dims = array.dims();
     if (dims == wanted)
       return true;
+    if (array.isText())
+      return false;
     if (dims.size() == wanted.size() + 1 && dims.back() == 1)
       dims.pop_back();
     else if (dims.size() + 1 == wanted.size())

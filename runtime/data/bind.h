@@ -15,6 +15,7 @@ struct TensorSpec {
   std::vector<int64_t> dims; // of one row, without the batch
   int64_t indexLimit = 0;    // whole parts of values must lie in [0, indexLimit); 0 = free
   bool isWhole = false;      // every call takes all of the array, whose dims these are
+  bool isText = false;       // of code points, which are the last of dims
 };
 
 /// The tensors that an entry takes, in its order.
@@ -48,7 +49,8 @@ WantedNames namesOf(std::vector<Signature> signatures);
 
 /// All faults at once: missing arrays (with what is there), shapes, element types, unequal rows,
 /// labels out of range (with row and value). Shapes may differ by one trailing 1, as in Keras.
-/// Integers and float64 fit floating tensors; floating arrays never fit integer tensors. Targets
+/// Integers and float64 fit floating tensors; floating arrays never fit integer tensors. Texts fit
+/// texts, if none is longer than the model has room for. Targets
 /// and weights are bound only with `withTargets`. Weights come from an output's own array, else
 /// from `sample_weight`, else they are ones; they have a value per row, or more dimensions that
 /// broadcast to the elements of the output's loss. Arrays that nobody asks for are ignored, but for

@@ -31,6 +31,11 @@ Result<std::string> formatCsv(const std::vector<NamedArray> &arrays, const std::
   int64_t rows = -1;
   Failure failure;
   for (const auto &[name, array] : arrays) {
+    if (array.isText()) {
+      failure.append(Failure(place + ": the output '" + name +
+                             "' is text, which a table of numbers has not; write an .npz"));
+      continue;
+    }
     if (array.rank() && rows < 0)
       rows = array.rows();
     if (!array.rank() || array.rows() != rows) {

@@ -6,6 +6,8 @@
 #include "runtime/data/atomic_file.h"
 #include "runtime/data/convert.h"
 #include "runtime/data/input_file.h"
+#include "runtime/data/texts.h"
+#include "runtime/rules/text_width.h"
 
 #include <algorithm>
 #include <cstring>
@@ -85,12 +87,25 @@ bool parseShape(HeaderReader &reader, std::vector<int64_t> &dims) {
   return true;
 }
 
+/// "<U12": texts of 12 code points; false where it is none.
+bool parseTextDescr(const std::string &descr, NpyHeader &header, int64_t &width) {
+  if (descr.size() < 3 || descr[1] != 'U' || std::string("<>=").find(descr[0]) == std::string::npos)
+    return false;
+  HeaderReader digits(descr.data() + 2, descr.data() + descr.size());
+  if (!digits.number(width) || !digits.atEnd())
+    return false;
+  header.dtype = MPC_RT_INT32;
+  header.isText = true;
+  header.bigEndian = descr[0] == '>';
+  return true;
+}
+
 /// "<f4" and its like; null text on success, else what is wrong.
 std::string parseDescr(const std::string &descr, NpyHeader &header) {
   if (descr.find('O') != std::string::npos)
     return "holds Python objects (dtype " + descr +
-           "); expected numbers; save it as an array of "
-           "one number type";
+           "); expected numbers or text; save it as an array of one number type, or of "
+           "dtype='U'";
   static const struct {
     const char *code;
     mpc_rt_dtype_t dtype;
@@ -105,7 +120,8 @@ std::string parseDescr(const std::string &descr, NpyHeader &header) {
         header.bigEndian = descr[0] == '>';
         return "";
       }
-  return "has dtype '" + descr + "'; expected float16, float32, float64, an integer type or bool" +
+  return "has dtype '" + descr +
+         "'; expected float16, float32, float64, an integer type, bool or text (U)" +
          (descr.find("V2") != std::string::npos ? "; save bfloat16 as float32"
                                                 : "; convert it before saving");
 }
@@ -173,8 +189,14 @@ Result<NpyHeader> parseNpyHeader(const uint8_t *start, size_t available, uint64_
   }
   if (!reader.atEnd() || !seen[0] || !seen[1] || !seen[2])
     return damaged("its header does not have exactly descr, fortran_order and shape");
-  if (std::string wrong = parseDescr(descr, header); !wrong.empty())
+  if (int64_t width = 0; parseTextDescr(descr, header, width)) {
+    if (width > rules::mostTextWidth)
+      return Failure(place + ": has texts of " + std::to_string(width) +
+                     " characters; expected at most " + std::to_string(rules::mostTextWidth));
+    header.dims.push_back(width);
+  } else if (std::string wrong = parseDescr(descr, header); !wrong.empty()) {
     return Failure(place + ": " + wrong);
+  }
   std::optional<uint64_t> size = byteSize(header.dims, dtypeInfo(header.dtype)->bytes);
   if (!size || *size != totalSize - header.dataOffset)
     return Failure(place + ": has " + std::to_string(totalSize - header.dataOffset) +
@@ -196,12 +218,20 @@ static Result<Array> fromFortranOrder(const Array &array) {
   Result<Array> result = Array::allocate(array.dtype(), array.dims());
   if (!result)
     return result;
-  const std::vector<int64_t> &dims = array.dims();
+  if (array.isText())
+    result->setText();
+  // A text is one element.
+  const std::vector<int64_t> dims = array.shape();
   size_t rank = dims.size(), width = dtypeInfo(array.dtype())->bytes;
+  int64_t count = array.elements();
+  if (array.isText() && count > 0) {
+    width *= static_cast<size_t>(array.dims().back());
+    count /= array.dims().back();
+  }
   std::vector<int64_t> strides(rank), index(rank, 0);
   for (size_t d = 0; d < rank; ++d)
     strides[d] = d ? strides[d - 1] * dims[d - 1] : 1;
-  int64_t source = 0, count = array.elements();
+  int64_t source = 0;
   for (int64_t i = 0; i < count; ++i) {
     std::memcpy(result->data() + static_cast<size_t>(i) * width,
                 array.data() + static_cast<size_t>(source) * width, width);
@@ -246,7 +276,12 @@ Result<Array> readNpy(const ByteSource &source, uint64_t totalSize, const std::s
     return status.failure();
   if (header->bigEndian)
     swapBytes(*array, dtypeInfo(header->dtype)->bytes);
-  return header->fortranOrder && array->rank() > 1 ? fromFortranOrder(*array) : array;
+  if (header->isText) {
+    array->setText();
+    if (Status status = checkTexts(*array, place); !status)
+      return status.failure();
+  }
+  return header->fortranOrder && array->shape().size() > 1 ? fromFortranOrder(*array) : array;
 }
 
 Result<Array> readNpyFile(const std::string &path) {
@@ -259,13 +294,16 @@ Result<Array> readNpyFile(const std::string &path) {
 
 std::string npyHeader(const Array &array) {
   std::string shape;
-  for (int64_t dim : array.dims())
+  const std::vector<int64_t> dims = array.shape();
+  for (int64_t dim : dims)
     shape += std::to_string(dim) + ", ";
-  if (array.rank() > 1)
+  if (dims.size() > 1)
     shape.resize(shape.size() - 2);
-  else if (array.rank() == 1)
+  else if (dims.size() == 1)
     shape.pop_back();
-  std::string text = std::string("{'descr': '") + dtypeInfo(array.dtype())->numpy +
+  const std::string element =
+      array.isText() ? "<U" + std::to_string(array.dims().back()) : dtypeInfo(array.dtype())->numpy;
+  std::string text = std::string("{'descr': '") + element +
                      "', 'fortran_order': False, 'shape': (" + shape + "), }";
   text.append(63 - (10 + text.size()) % 64, ' ');
   text += '\n';

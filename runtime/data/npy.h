@@ -14,6 +14,7 @@ struct NpyHeader {
   mpc_rt_dtype_t dtype = MPC_RT_FLOAT32;
   bool bigEndian = false, fortranOrder = false;
   std::vector<int64_t> dims;
+  bool isText = false;     // of code points in int32, which are the last of dims
   uint64_t dataOffset = 0; // where the elements begin
 };
 

@@ -14,6 +14,7 @@ namespace {
 
 constexpr uint32_t mostVariables = 1u << 20, mostEntries = 256, mostMetrics = 4096;
 constexpr uint32_t mostTensorsOfEntry = 1u << 20, mostKernels = 1u << 20, mostKernelTables = 64;
+constexpr uint32_t mostForms = 4096;
 
 // Null when the tensor is well formed, else what is wrong.
 const char *tensorProblem(const mpc_rt_tensor_info_t &tensor, bool dynamicAllowed) {
@@ -93,6 +94,46 @@ const char *metricProblem(const mpc_rt_executable_t &e, const mpc_rt_metric_info
   return nullptr;
 }
 
+const char *formProblem(const mpc_rt_executable_t &e, const mpc_rt_tensor_form_t &form) {
+  if (form.entry >= e.entry_count || form.is_output > 1)
+    return "is of no entry";
+  const mpc_rt_entry_info_t &entry = e.entries[form.entry];
+  if (form.tensor >= (form.is_output ? entry.output_count : entry.input_count))
+    return "is of no input or output";
+  const mpc_rt_tensor_info_t &tensor = (form.is_output ? entry.outputs : entry.inputs)[form.tensor];
+  if (form.axis >= tensor.rank || tensor.dims[form.axis] < 0)
+    return "is of no dimension with an extent";
+  if (mpc_rt_find_form(&e, form.entry, form.is_output, form.tensor,
+                       static_cast<mpc_rt_form_kind_t>(form.kind)) != &form)
+    return "is there twice";
+  if (form.kind == MPC_RT_FORM_TEXT)
+    return tensor.dtype == MPC_RT_INT32 && form.axis + 1 == tensor.rank && form.extent_output == -1
+               ? nullptr
+               : "says text of what is none";
+  if (!form.is_output || form.extent_output < 0 ||
+      static_cast<uint32_t>(form.extent_output) >= entry.output_count ||
+      static_cast<uint32_t>(form.extent_output) == form.tensor)
+    return "has no extent";
+  const mpc_rt_tensor_info_t &extent = entry.outputs[form.extent_output];
+  return extent.dtype == MPC_RT_INT64 && extent.rank == 0 ? nullptr : "has no extent of int64";
+}
+
+// Entries are sound.
+mpc_rt_status_t checkForms(const mpc_rt_executable_t &e, const char *where) noexcept {
+  if (!MPC_RT_EXECUTABLE_HAS(&e, forms))
+    return MPC_RT_OK;
+  if (e.form_count > mostForms || (e.form_count && !e.forms))
+    return damaged(where, "table of forms", 0, "is missing or too large");
+  for (uint32_t i = 0; i < e.form_count; ++i)
+    if (e.forms[i].kind > MPC_RT_FORM_TEXT)
+      return fail(MPC_RT_FAILED_PRECONDITION,
+                  "%s: form %u is of a kind that this runtime does not know; update libmpcrt",
+                  where, i);
+    else if (const char *problem = formProblem(e, e.forms[i]))
+      return damaged(where, "form", i, problem);
+  return MPC_RT_OK;
+}
+
 } // namespace
 
 MetricResult findMetricResult(const mpc_rt_executable_t &e, const char *name) noexcept {
@@ -160,6 +201,8 @@ mpc_rt_status_t checkTables(const mpc_rt_executable_t *executable, const char *w
   for (uint32_t i = 0; i < e.entry_count; ++i)
     if (const char *problem = entryProblem(e.entries[i]))
       return damaged(where, "entry", i, problem);
+  if (auto status = checkForms(e, where))
+    return status;
   for (uint32_t i = 0; i < e.metric_count; ++i)
     if (const char *problem = metricProblem(e, e.metrics[i]))
       return damaged(where, "metric", i, problem);

@@ -4,6 +4,7 @@
 #define MPC_RUNTIME_SERVING_BATCH_RUNNER_H
 
 #include "runtime/serving/served_model.h"
+#include "runtime/training/bounded_outputs.h"
 
 namespace mpc::serving {
 
@@ -11,7 +12,8 @@ namespace mpc::serving {
 class BatchRunner {
 public:
   BatchRunner(const ServedModel &model, std::unique_ptr<training::Session> session)
-      : model_(model), session_(std::move(session)) {}
+      : model_(model), session_(std::move(session)),
+        bounded_(*session_, session_->executable().entries[model.entry]) {}
 
   /// The outputs of each of `parts`, whose values bindSource() has checked. A part that has fewer
   /// rows than the batch for which the model was compiled is filled up with its last row.
@@ -28,6 +30,7 @@ private:
 
   const ServedModel &model_;
   std::unique_ptr<training::Session> session_;
+  const training::BoundedOutputs bounded_;
   int64_t capacity_ = 0; // rows that the buffers hold
   std::vector<data::Array> inputs_, outputs_;
 };

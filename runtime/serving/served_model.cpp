@@ -2,6 +2,7 @@
 // Names and shapes as the Open Inference Protocol has them.
 #include "runtime/serving/served_model.h"
 
+#include "runtime/training/text_tensors.h"
 #include "runtime/untrusted/outlets.h"
 
 #include <set>
@@ -48,6 +49,13 @@ data::Result<ServedModel> describeServed(const training::Session &session) {
   if (!found)
     return found.failure();
   const mpc_rt_entry_info_t &entry = **found;
+  for (const bool isOutput : {false, true})
+    for (uint32_t i = 0, count = isOutput ? entry.output_count : entry.input_count; i < count; ++i)
+      if (training::isText(session.executable(), entry, isOutput, i))
+        return data::Failure(session.path() + ": the " + (isOutput ? "output" : "input") + " '" +
+                             (isOutput ? entry.outputs : entry.inputs)[i].name +
+                             "' is text, which the server does not send or take; expected "
+                             "numbers; use mpc-run predict, Python or the C API");
   ServedModel model;
   model.name = session.executable().model_name;
   model.path = session.path();
@@ -72,6 +80,11 @@ data::Result<ServedModel> describeServed(const training::Session &session) {
     // The model's own name, where it is not that of another output.
     const bool hasOwn = i < own.size() && !own[i].empty() && taken.insert(own[i]).second;
     model.outputs.push_back(describe(entry.outputs[i], hasOwn ? own[i] : entry.outputs[i].name));
+    if (const mpc_rt_tensor_form_t *form = mpc_rt_find_form(
+            &session.executable(), model.entry, /*is_output=*/1, i, MPC_RT_FORM_BOUNDED)) {
+      model.outputs.back().shape[form->axis] = -1;
+      model.joinsRows = false;
+    }
   }
   return model;
 }

@@ -14,7 +14,7 @@ std::optional<mpc_rt_dtype_t> protocolDtype(const std::string &name);
 struct ServedTensor {
   std::string name;
   mpc_rt_dtype_t dtype;
-  std::vector<int64_t> shape; // -1: the rows of a request
+  std::vector<int64_t> shape; // -1: the rows of a request, or an extent that its values say
 };
 
 struct ServedModel {

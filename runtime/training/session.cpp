@@ -8,6 +8,7 @@
 #include "runtime/data/variable_tensor.h"
 #include "runtime/training/initial_weights.h"
 #include "runtime/training/memory_plan.h"
+#include "runtime/training/text_tensors.h"
 #include "runtime/training/tuning.h"
 #include "runtime/training/weights.h"
 
@@ -196,10 +197,13 @@ std::vector<std::string> Session::outputNames() const {
 }
 
 /// Whether the first dimension of every input counts the same samples.
-static bool inputsHaveRows(const mpc_rt_entry_info_t &entry) {
-  for (uint32_t i = 0; i < entry.input_count; ++i)
-    if (!entry.inputs[i].rank || entry.inputs[i].dims[0] != entry.inputs[0].dims[0])
+static bool inputsHaveRows(const mpc_rt_executable_t &tables, const mpc_rt_entry_info_t &entry) {
+  for (uint32_t i = 0; i < entry.input_count; ++i) {
+    // The code points of a text are no samples.
+    const uint32_t own = isText(tables, entry, /*isOutput=*/false, i) ? 1 : 0;
+    if (entry.inputs[i].rank == own || entry.inputs[i].dims[0] != entry.inputs[0].dims[0])
       return false;
+  }
   return true;
 }
 
@@ -216,13 +220,14 @@ data::Signature Session::signature(const mpc_rt_entry_info_t &entry) const {
     if (index < outputs.size() && !outputs[index].empty() && alias + outputs[index] != spec.name)
       spec.aliases.push_back(alias + outputs[index]);
   };
-  const bool haveRows = inputsHaveRows(entry);
+  const bool haveRows = inputsHaveRows(executable(), entry);
   for (uint32_t i = 0; i < entry.input_count; ++i) {
     const mpc_rt_tensor_info_t &tensor = entry.inputs[i];
     data::TensorSpec spec;
     spec.name = tensor.name;
     spec.dtype = tensor.dtype;
     spec.indexLimit = tensor.index_limit;
+    spec.isText = isText(executable(), entry, /*isOutput=*/false, i);
     spec.isWhole = !haveRows && (!tensor.rank || tensor.dims[0] != MPC_RT_DYNAMIC);
     if (tensor.rank)
       spec.dims.assign(tensor.dims + (spec.isWhole ? 0 : 1), tensor.dims + tensor.rank);
@@ -249,7 +254,7 @@ data::Signature Session::signature(const mpc_rt_entry_info_t &entry) const {
 }
 
 int64_t Session::fixedBatch(const mpc_rt_entry_info_t &entry) const {
-  if (!inputsHaveRows(entry))
+  if (!inputsHaveRows(executable(), entry))
     return 0;
   for (uint32_t i = 0; i < entry.input_count; ++i)
     if (entry.inputs[i].rank && entry.inputs[i].dims[0] != MPC_RT_DYNAMIC)

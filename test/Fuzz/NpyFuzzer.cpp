@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // NumPy's .npy, as a file of its own and as a member of an .npz: both go through readNpy().
 #include "runtime/data/npy.h"
+#include "runtime/data/texts.h"
 
 #include <cstring>
 
@@ -24,7 +25,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   Result<NpyHeader> again =
       parseNpyHeader(reinterpret_cast<const uint8_t *>(header.data()), header.size(),
                      header.size() + array->bytes(), "written");
-  if (!again || again->dims != array->dims() || again->dtype != array->dtype())
+  if (!again || again->dims != array->dims() || again->dtype != array->dtype() ||
+      again->isText != array->isText())
     __builtin_trap();
+  // Texts that fit a model's width are the same ones.
+  if (array->isText() && array->elements() > 0)
+    if (Result<Array> fitted = fitTexts(*array, 3, "fuzzed");
+        fitted && textAt(*fitted, 0) != textAt(*array, 0))
+      __builtin_trap();
   return 0;
 }

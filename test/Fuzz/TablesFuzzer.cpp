@@ -72,6 +72,7 @@ public:
     fillVariables();
     fillEntries();
     fillMetrics();
+    fillForms();
     weights = input.ConsumeBool() ? input.ConsumeRandomLengthString() : "";
     e.weights = weights.empty() ? nullptr : weights.data();
     e.weights_bytes = weights.size();
@@ -106,6 +107,18 @@ private:
     info.dims = input.ConsumeIntegral<uint8_t>() == 255 ? nullptr : dims.data();
     info.index_limit = input.ConsumeIntegralInRange<int64_t>(-1, 9);
     return info;
+  }
+  void fillForms() {
+    forms.resize(input.ConsumeIntegralInRange<uint32_t>(0, 3));
+    for (mpc_rt_tensor_form_t &form : forms)
+      form = {input.ConsumeIntegralInRange<uint32_t>(0, 3),
+              input.ConsumeIntegralInRange<uint32_t>(0, 2),
+              input.ConsumeIntegralInRange<uint32_t>(0, 4),
+              input.ConsumeIntegralInRange<uint32_t>(0, 2),
+              input.ConsumeIntegralInRange<uint32_t>(0, 8),
+              input.ConsumeIntegralInRange<int32_t>(-2, 5)};
+    e.forms = input.ConsumeIntegral<uint8_t>() == 255 ? nullptr : forms.data();
+    e.form_count = count(static_cast<uint32_t>(forms.size()));
   }
   void fillVariables() {
     variables.resize(input.ConsumeIntegralInRange<uint32_t>(0, 7));
@@ -171,6 +184,7 @@ private:
   std::vector<mpc_rt_variable_info_t> variables;
   std::vector<mpc_rt_entry_info_t> entries;
   std::vector<mpc_rt_metric_info_t> metrics;
+  std::vector<mpc_rt_tensor_form_t> forms;
   std::string weights;
 };
 

@@ -137,6 +137,8 @@ def arrays():
     yield "Npy", "big_endian", npy(rows.astype(">i4"))
     yield "Npy", "version3", npy(rows.astype(np.float16), (3, 0))
     yield "Npy", "scalar", npy(np.array(True))
+    yield "Npy", "texts", npy(np.asfortranarray([["a", "bc"], ["d\u00e9", "\U0001f600"]]))
+    yield "Npz", "texts", npz(False, x=np.array(["word", ""]))
     yield "Npz", "stored", npz(False, x0=rows, y0=np.arange(2, dtype=np.int64))
     yield "Npz", "deflated", npz(True, x0=np.zeros((4, 3)), sample_weight=np.ones(4))
     weights = safetensors({"a": {"dtype": "F32", "shape": [16], "data_offsets": [0, 64]}}, bytes(64))

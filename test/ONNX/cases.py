@@ -16,12 +16,12 @@ VERSION = "1.23.2"
 # model has static shapes, so that they are constants of the model that is compiled. Those of the other cases are inputs,
 # as ONNX has them.
 DECIDES_SHAPES = {
-    "AffineGrid": [1], "BlackmanWindow": [0], "CenterCropPad": [1], "Col2Im": [1, 2], "Compress": [1], "ConstantOfShape": [0],
+    "AffineGrid": [1], "BlackmanWindow": [0], "CenterCropPad": [1], "Col2Im": [1, 2], "ConstantOfShape": [0],
     "CumProd": [1], "CumSum": [1], "DFT": [1, 2], "Dropout": [1, 2], "Expand": [1], "HammingWindow": [0], "HannWindow": [0], "If": [0],
-    "Loop": [0, 1], "MaxUnpool": [2], "MelWeightMatrix": [0, 1, 2, 3, 4], "NonZero": [0], "OneHot": [1], "Pad": [1, 3],
+    "Loop": [0, 1], "MaxUnpool": [2], "MelWeightMatrix": [0, 1, 2, 3, 4], "OneHot": [1], "Pad": [1, 3],
     "Range": [0, 1, 2], "Reshape": [1], "Resize": [1, 2, 3], "STFT": [1, 3], "Slice": [1, 2, 3, 4], "Split": [1],
     "SplitToSequence": [1], "Squeeze": [1], "SequenceAt": [1], "SequenceErase": [1], "SequenceInsert": [2], "Tile": [1], "TopK": [1],
-    "Trilu": [1], "Unique": [0], "Unsqueeze": [1], "Upsample": [1],
+    "Trilu": [1], "Unsqueeze": [1], "Upsample": [1],
 }  # fmt: skip
 DECIDES_SHAPES.update({f"Reduce{kind}": [1] for kind in ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum", "SumSquare")})
 

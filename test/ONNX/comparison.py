@@ -46,6 +46,12 @@ def _difference(got, expected, rtol, atol):
     return f"differs in {int(np.sum(~same))} of {same.size} elements, first at {list(index)}: {first[0]} instead of {first[1]}"
 
 
+def _difference_of_texts(got, expected):
+    if got.dtype.kind != "U" or got.shape != expected.shape:
+        return f"is of {got.dtype} {list(got.shape)}; expected texts {list(expected.shape)}"
+    return "" if np.array_equal(got, expected.astype(str)) else f"is {got.tolist()}; expected {expected.tolist()}"
+
+
 def _tensors(outputs):
     """Each element of a sequence is an output of the library."""
     for name, value in outputs.items():
@@ -63,6 +69,11 @@ def compare(case, outputs):
     for got, (name, expected) in zip(outputs, wanted):
         if not isinstance(expected, np.ndarray):
             return "wrong", f"output {name}: is a tensor; expected is none"
+        if expected.dtype.kind in "OU":
+            fault = _difference_of_texts(got, expected)
+            if fault:
+                return "wrong", f"output {name}: {fault}"
+            continue
         if got.dtype.name != carrier(expected.dtype):
             return "wrong", f"output {name}: is of {got.dtype.name}; expected {carrier(expected.dtype)}"
         if case.is_random and got.shape == expected.shape:

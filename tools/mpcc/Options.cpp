@@ -76,6 +76,9 @@ struct CommandLine {
       "input-shape", cl::cat(category), cl::value_desc("[NAME:]N,N…"),
       cl::desc("Extents behind the batch of an input that the file leaves open; given again for an "
                "input: one library for several shapes")};
+  cl::list<std::string> textWidths{
+      "text-width", cl::cat(category), cl::value_desc("[NAME:]N"),
+      cl::desc("Characters that a text of an ONNX model's inputs has at most (64)")};
   MPC_OPTION(std::string, target, "target", cl::init("cpu"),
              cl::value_desc("cpu|cuda[:sm_N,…|:source]"),
              cl::desc("Device; cuda: sm_80, sm_90, sm_100, sm_120 and PTX of sm_80"));
@@ -312,6 +315,9 @@ static void readShapes(UsageErrors &errors, const CommandLine &line, CompileOpti
     options.batch = batch;
   readInputShapes(
       std::vector<std::string>(line.inputShapes.begin(), line.inputShapes.end()),
+      [&](const llvm::Twine &message) { errors.report(message); }, options);
+  readTextWidths(
+      std::vector<std::string>(line.textWidths.begin(), line.textWidths.end()),
       [&](const llvm::Twine &message) { errors.report(message); }, options);
 }
 

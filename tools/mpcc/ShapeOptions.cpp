@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tools/mpcc/ShapeOptions.h"
 #include "runtime/rules/entry_names.h"
+#include "runtime/rules/text_width.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mpc;
@@ -57,4 +58,19 @@ void mpc::readInputShapes(llvm::ArrayRef<std::string> texts, ReportFn report,
   options.inputShapes = std::move(sets.front());
   options.moreInputShapes.assign(std::make_move_iterator(sets.begin() + 1),
                                  std::make_move_iterator(sets.end()));
+}
+
+void mpc::readTextWidths(llvm::ArrayRef<std::string> texts, ReportFn report,
+                         CompileOptions &options) {
+  for (const std::string &text : texts) {
+    const llvm::StringRef given = text;
+    auto [name, number] =
+        given.contains(':') ? given.rsplit(':') : std::pair(llvm::StringRef(), given);
+    int64_t width = 0;
+    if (number.getAsInteger(10, width) || width < 1 || width > rules::mostTextWidth)
+      report("--text-width=" + given + ": expected [NAME:] and a number of characters, 1 to " +
+             llvm::Twine(rules::mostTextWidth));
+    else if (!options.textWidths.try_emplace(name.str(), width).second)
+      report("--text-width=" + given + ": is given twice");
+  }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// --input-shape of mpcc.
+// --input-shape and --text-width of mpcc.
 #ifndef MPC_TOOLS_MPCC_SHAPEOPTIONS_H
 #define MPC_TOOLS_MPCC_SHAPEOPTIONS_H
 
@@ -13,6 +13,10 @@ namespace mpc {
 /// shape has it every time.
 void readInputShapes(llvm::ArrayRef<std::string> texts,
                      llvm::function_ref<void(const llvm::Twine &)> report, CompileOptions &options);
+
+/// Reads all options of that name: "N", or "NAME:N".
+void readTextWidths(llvm::ArrayRef<std::string> texts,
+                    llvm::function_ref<void(const llvm::Twine &)> report, CompileOptions &options);
 
 } // namespace mpc
 

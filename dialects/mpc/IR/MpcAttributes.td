@@ -26,6 +26,28 @@ def Mpc_PrecisionAttr : Mpc_Attr<"Precision", "precision"> {
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
+def Mpc_BoundedAttr : Mpc_Attr<"Bounded", "bounded"> {
+  let summary = "an output whose extent depends on the values of a call";
+  let description = [{
+    In `mpc.form` of a result. The type's extent of dimension `axis` is the largest; the extent of a call is
+    in the result whose `mpc.output` is `extent`, an i64 scalar. Behind it are zeros.
+
+    Example: `#mpc.bounded<axis = 0, extent = "out1">`
+  }];
+  let parameters = (ins "int64_t":$axis, "::mlir::StringAttr":$extent);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def Mpc_TextAttr : Mpc_Attr<"Text", "text"> {
+  let summary = "a tensor of texts";
+  let description = [{
+    In `mpc.form` of an argument or result of i32. The last dimension has the code points of a text, which ends
+    in front of the first 0 or with the dimension.
+
+    Example: `#mpc.text`
+  }];
+}
+
 def Mpc_InitializerAttr : Mpc_Attr<"Initializer", "initializer"> {
   let summary = "resolved initializer of a variable";
   let description = [{

@@ -38,6 +38,9 @@ def Mpc_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kElementTypeAttr = "mpc.element_type";
     /// Result: name under which the caller sees the value ("out0", "loss").
     static constexpr ::llvm::StringLiteral kOutputAttr = "mpc.output";
+    /// Argument or result: what its type does not say (array of #mpc.bounded and #mpc.text, at most
+    /// one of each).
+    static constexpr ::llvm::StringLiteral kFormAttr = "mpc.form";
     /// Result: symbol of the mpc.variable that takes this value when the function returns.
     static constexpr ::llvm::StringLiteral kUpdatesAttr = "mpc.updates";
     /// Result that updates a variable: in inference, too (states of recurrent layers).

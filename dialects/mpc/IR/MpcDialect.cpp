@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Registration of the dialect and shape inference shared by its ops.
 #include "dialects/mpc/IR/FoldConstants.h"
+#include "dialects/mpc/IR/Forms.h"
 #include "dialects/mpc/IR/Mpc.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -109,6 +110,8 @@ LogicalResult MpcDialect::verifyRegionArgAttribute(Operation *op, unsigned, unsi
   }
   if (attribute.getName() == kElementTypeAttr)
     return verifyKind<TypeAttr>(op, attribute, "a type");
+  if (attribute.getName() == kFormAttr)
+    return verifyForms(op, function.getArgumentTypes()[argIndex], attribute.getValue());
   return op->emitOpError() << "unknown argument attribute " << attribute.getName();
 }
 
@@ -130,6 +133,8 @@ LogicalResult MpcDialect::verifyRegionResultAttribute(Operation *op, unsigned, u
     return verifyKind<UnitAttr>(op, attribute, "a unit");
   if (attribute.getName() == kElementTypeAttr)
     return verifyKind<TypeAttr>(op, attribute, "a type");
+  if (attribute.getName() == kFormAttr)
+    return verifyResultForms(function, resultIndex);
   return op->emitOpError() << "unknown result attribute " << attribute.getName();
 }
 

@@ -57,4 +57,47 @@ def Mpc_ScatterAddOp : Mpc_Op<"scatter_add", [Pure, Mpc_SumsSamples, Mpc_Inferre
   }];
 }
 
+def Mpc_CompactOp : Mpc_Op<"compact", [Pure, Mpc_Inferred, Mpc_Referenced]> {
+  let summary = "the places of what is true, and how many there are";
+  let description = [{
+    `places` has the indices of the true elements in ascending order, and zeros behind them; `count` says how many
+    they are. Its operand has no batch: places count over all of it. There is no derivative.
+
+    Example: `%p, %n = mpc.compact %m : tensor<8xi1> -> tensor<8xi64>, tensor<i64>`
+  }];
+  let arguments = (ins Mpc_BoolTensor:$mask);
+  let results = (outs RankedTensorOf<[I64]>:$places, Mpc_CounterScalar:$count);
+  let assemblyFormat = "$mask attr-dict `:` type($mask) `->` type($places) `,` type($count)";
+}
+
+def Mpc_SelectBoxesOp : Mpc_Op<"select_boxes", [Pure, Mpc_Inferred, Mpc_PreciseOverride, Mpc_Referenced]> {
+  let summary = "boxes of which none overlaps a better one: non-maximum suppression";
+  let description = [{
+    Of boxes [batch, boxes, 4] and scores [batch, classes, boxes] the numbers of at most `limit` boxes for each sample and
+    class, [batch, classes, limit], best first, and -1 behind them. Of equal scores the lower number comes first; NaN is
+    the worst. Chosen is, again and again, the best box whose area shares no more than `overlap` of the united area (for
+    some box chosen before: intersection / union > overlap) and, with `least`, whose score is larger than that. Areas of
+    0 share nothing.
+
+    A box is [y1, x1, y2, x2] of two opposite corners in any order, `centered` [x, y, width, height]. Arithmetic is in
+    float32, in float64 where an operand is, as onnxruntime has it. There is no derivative.
+
+    Example:
+    ```mlir
+    %i = mpc.select_boxes %b, %s overlap %o least %l {limit = 10 : i64} : tensor<?x99x4xf32>, tensor<?x3x99xf32>, tensor<f32>, tensor<f32> -> tensor<?x3x10xi32>
+    ```
+  }];
+  let arguments = (ins Mpc_FloatTensor:$boxes, Mpc_FloatTensor:$scores, Mpc_FloatScalar:$overlap,
+                       Optional<Mpc_FloatScalar>:$least, I64Attr:$limit, UnitAttr:$centered);
+  let results = (outs RankedTensorOf<[I32]>:$result);
+  let assemblyFormat = [{
+    $boxes `,` $scores `overlap` $overlap (`least` $least^)? attr-dict `:` type($boxes) `,` type($scores) `,` type($overlap)
+    (`,` type($least)^)? `->` type($result)
+  }];
+  let extraClassDeclaration = [{
+    /// Coordinates are compared: they stay what they are.
+    bool staysWide(unsigned) { return true; }
+  }];
+}
+
 #endif // MPC_INDEXING_OPS

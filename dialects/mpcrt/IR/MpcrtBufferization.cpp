@@ -155,5 +155,7 @@ void mpc::mpcrt::registerBufferizableOpInterfaceExternalModels(DialectRegistry &
     AllReduceOp::attachInterface<ServiceCallBufferization<AllReduceOp>>(*context);
     ConcatenateOp::attachInterface<StridedBufferization<ConcatenateOp>>(*context);
     ScatterAddOp::attachInterface<StridedBufferization<ScatterAddOp>>(*context);
+    CompactOp::attachInterface<ServiceCallBufferization<CompactOp>>(*context);
+    SelectBoxesOp::attachInterface<ServiceCallBufferization<SelectBoxesOp>>(*context);
   });
 }

@@ -57,6 +57,8 @@ struct CompileOptions {
   bool batchFirst = false;
   /// The extents that the file leaves open.
   InputShapes inputShapes;
+  /// Code points of texts of ONNX inputs, by name (empty: of all others).
+  std::map<std::string, int64_t> textWidths;
   /// Further shapes of the inputs, each with an entry of its own (docs/decisions/0092).
   std::vector<InputShapes> moreInputShapes;
   /// Start from initializers with this seed instead of the file's weights.

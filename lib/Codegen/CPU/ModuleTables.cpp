@@ -2,6 +2,7 @@
 // Reads declarations and attributes of a module after the kernels phase.
 #include "lib/Codegen/CPU/ModuleTables.h"
 #include "dialects/mpc/IR/EntryNames.h"
+#include "dialects/mpc/IR/Forms.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
 #include "dialects/mpcrt/IR/ServicesSize.h"
 #include "mpc-rt/executable.h"
@@ -45,6 +46,27 @@ static llvm::Error readTensors(ArrayAttr list, std::vector<TensorEntry> &entries
     if (auto limit = dictionary.getAs<IntegerAttr>("index_limit"))
       tensor->indexLimit = limit.getInt();
     entries.push_back(std::move(*tensor));
+  }
+  return llvm::Error::success();
+}
+
+/// Extents are outputs, which are named.
+static llvm::Error readForms(ArrayAttr list, const FunctionEntry &entry,
+                             std::vector<TensorEntry> &tensors) {
+  for (auto [tensor, dictionary] : llvm::zip_equal(tensors, list.getAsRange<DictionaryAttr>())) {
+    Attribute forms = dictionary.get("forms");
+    if (findForm<TextAttr>(forms))
+      tensor.forms.push_back({MPC_RT_FORM_TEXT, uint32_t(tensor.dims.size() - 1), -1});
+    auto bounded = findForm<BoundedAttr>(forms);
+    if (!bounded)
+      continue;
+    auto extent = llvm::find_if(entry.outputs, [&](const TensorEntry &output) {
+      return output.name == bounded.getExtent().getValue();
+    });
+    if (extent == entry.outputs.end())
+      return internalError("'" + tensor.name + "' has an extent that is no output");
+    tensor.forms.push_back({MPC_RT_FORM_BOUNDED, uint32_t(bounded.getAxis()),
+                            int32_t(extent - entry.outputs.begin())});
   }
   return llvm::Error::success();
 }
@@ -159,9 +181,14 @@ llvm::Expected<ModuleTables> mpc::readModuleTables(ModuleOp module) {
       continue;
     FunctionEntry entry;
     entry.name = SymbolTable::getSymbolName(&op).str();
-    if (llvm::Error error = readTensors(info.getAs<ArrayAttr>("inputs"), entry.inputs))
+    const auto inputs = info.getAs<ArrayAttr>("inputs"), outputs = info.getAs<ArrayAttr>("outputs");
+    if (llvm::Error error = readTensors(inputs, entry.inputs))
       return error;
-    if (llvm::Error error = readTensors(info.getAs<ArrayAttr>("outputs"), entry.outputs))
+    if (llvm::Error error = readTensors(outputs, entry.outputs))
+      return error;
+    if (llvm::Error error = readForms(inputs, entry, entry.inputs))
+      return error;
+    if (llvm::Error error = readForms(outputs, entry, entry.outputs))
       return error;
     entry.arenaFixed = uint64_t(info.getAs<IntegerAttr>("arena_fixed").getInt());
     entry.arenaPerSample = uint64_t(info.getAs<IntegerAttr>("arena_per_sample").getInt());

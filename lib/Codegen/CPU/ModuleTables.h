@@ -13,12 +13,20 @@
 
 namespace mpc {
 
+/// A row of mpc_rt_tensor_form_t, of the tensor that has it.
+struct FormEntry {
+  uint32_t kind = 0; // mpc_rt_form_kind_t
+  uint32_t axis = 0;
+  int32_t extentOutput = -1;
+};
+
 struct TensorEntry {
   std::string name;
   std::string dtype; // Keras spelling
   uint32_t dtypeCode = 0;
   std::vector<int64_t> dims; // -1: the batch
   int64_t indexLimit = 0;
+  std::vector<FormEntry> forms;
 };
 
 struct VariableEntry {

@@ -129,6 +129,23 @@ public:
          {MPC_C_FIELD(mpc_rt_entry_info_t, arena_fixed), i64(entry.arenaFixed)},
          {MPC_C_FIELD(mpc_rt_entry_info_t, arena_per_sample), i64(entry.arenaPerSample)}});
   }
+  /// The forms of all tensors of all entries.
+  std::vector<Constant *> forms(const std::vector<FunctionEntry> &entries) {
+    std::vector<Constant *> rows;
+    for (auto [number, entry] : llvm::enumerate(entries))
+      for (const bool isOutput : {false, true})
+        for (auto [i, tensor] : llvm::enumerate(isOutput ? entry.outputs : entry.inputs))
+          for (const FormEntry &form : tensor.forms)
+            rows.push_back(structure(sizeof(mpc_rt_tensor_form_t),
+                                     {{MPC_C_FIELD(mpc_rt_tensor_form_t, entry), i32(number)},
+                                      {MPC_C_FIELD(mpc_rt_tensor_form_t, is_output), i32(isOutput)},
+                                      {MPC_C_FIELD(mpc_rt_tensor_form_t, tensor), i32(i)},
+                                      {MPC_C_FIELD(mpc_rt_tensor_form_t, kind), i32(form.kind)},
+                                      {MPC_C_FIELD(mpc_rt_tensor_form_t, axis), i32(form.axis)},
+                                      {MPC_C_FIELD(mpc_rt_tensor_form_t, extent_output),
+                                       i32(uint32_t(form.extentOutput))}}));
+    return rows;
+  }
   Constant *metric(const MetricEntry &entry) {
     std::vector<Constant *> states;
     for (uint32_t state : entry.states)
@@ -180,6 +197,7 @@ void mpc::buildExecutableTables(llvm::Module &module, const ModuleTables &tables
                                 StringRef manifest, const KernelVersions &versions) {
   TableBuilder b(module);
   std::vector<Constant *> names, versionTables;
+  const std::vector<Constant *> forms = b.forms(tables.entries);
   for (const std::string &kernel : tables.kernels)
     names.push_back(b.string(kernel));
   for (const KernelVersion &version : versions)
@@ -217,8 +235,9 @@ void mpc::buildExecutableTables(llvm::Module &module, const ModuleTables &tables
        {MPC_C_FIELD(mpc_rt_executable_t, loss_scale), b.f32(tables.lossScale)},
        {MPC_C_FIELD(mpc_rt_executable_t, batch_parts), b.i32(tables.batchParts)},
        {MPC_C_FIELD(mpc_rt_executable_t, loss_scale_minimum), b.f32(tables.lossScaleRule.minimum)},
-       {MPC_C_FIELD(mpc_rt_executable_t, loss_scale_maximum),
-        b.f32(tables.lossScaleRule.maximum)}});
+       {MPC_C_FIELD(mpc_rt_executable_t, loss_scale_maximum), b.f32(tables.lossScaleRule.maximum)},
+       {MPC_C_FIELD(mpc_rt_executable_t, form_count), b.i32(forms.size())},
+       {MPC_C_FIELD(mpc_rt_executable_t, forms), b.array(forms, "forms")}});
   llvm::GlobalVariable *global = b.global(executable, "executable");
   // The loader asks one library at a time; programs that link several need a name for each.
   buildQuery(module, global, MPC_RT_EXECUTABLE_QUERY_SYMBOL);

@@ -3,6 +3,7 @@
 #include "dialects/mpcrt/IR/Mpcrt.h"
 #include "lib/Conversion/LinalgToMpcrt/KernelOutliner.h"
 #include "lib/Conversion/LinalgToMpcrt/ScatterKernel.h"
+#include "lib/Conversion/LinalgToMpcrt/SelectionKernels.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -64,6 +65,13 @@ static LogicalResult convert(func::FuncOp entry, bool isOnDevice) {
   entry.walk([&](mpcrt::ScatterAddOp op) { scatters.push_back(op); });
   for (mpcrt::ScatterAddOp op : scatters)
     failedOnce |= failed(outlineScatterAdd(entry, op));
+  SmallVector<Operation *> selections;
+  entry.walk([&](Operation *op) {
+    if (isa<mpcrt::CompactOp, mpcrt::SelectBoxesOp>(op))
+      selections.push_back(op);
+  });
+  for (Operation *op : selections)
+    failedOnce |= failed(outlineSelection(entry, op));
   return failure(failedOnce);
 }
 

@@ -3,10 +3,10 @@
 // position and adds all rows to them in order, so no two iterations write one number and the sums
 // do not depend on the number of threads.
 #include "lib/Conversion/LinalgToMpcrt/ScatterKernel.h"
+#include "lib/Conversion/LinalgToMpcrt/OpKernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/Remarks.h"
 #include "mpc/Analysis/BatchExtent.h"
 
 using namespace mlir;
@@ -17,8 +17,6 @@ static constexpr int64_t kColumns = 16;
 
 namespace {
 struct ScatterKernel {
-  func::FuncOp function;
-  OpBuilder builder;
   Location loc;
   Value indices, updates, out, rows;
 
@@ -83,15 +81,6 @@ void ScatterKernel::emitColumns(OpBuilder &b, Value outer, Value row, Value targ
                           position);
 }
 
-/// A name that no other symbol of the module has.
-static std::string uniqueName(func::FuncOp entry) {
-  auto module = entry->getParentOfType<ModuleOp>();
-  std::string base = "kernel_" + entry.getSymName().str() + "_scatter_add", name = base;
-  for (unsigned number = 1; SymbolTable::lookupSymbolIn(module, name); ++number)
-    name = base + "_" + std::to_string(number);
-  return name;
-}
-
 LogicalResult mpc::outlineScatterAdd(func::FuncOp entry, mpcrt::ScatterAddOp op) {
   Location loc = op.getLoc();
   Value batch = getBatchArgument(entry);
@@ -102,25 +91,11 @@ LogicalResult mpc::outlineScatterAdd(func::FuncOp entry, mpcrt::ScatterAddOp op)
     return op.emitOpError("has an extent that is no function of the batch");
   int64_t blocks = llvm::divideCeil(type.getShape().back(), kColumns);
 
-  SmallVector<Value> arguments(op.getOperands());
-  arguments.push_back(batch);
-  SmallVector<Type> types(ValueRange(arguments).getTypes());
-  ScatterKernel kernel{func::FuncOp(), OpBuilder(op.getContext()), loc, {}, {}, {}, {}};
-  OpBuilder &builder = kernel.builder;
-  types.append(2, builder.getIndexType());
-  builder.setInsertionPoint(entry);
-  kernel.function =
-      func::FuncOp::create(builder, loc, uniqueName(entry), builder.getFunctionType(types, {}));
-  kernel.function.setPrivate();
-  kernel.function->setAttr(mpcrt::MpcrtDialect::kKernelAttr, builder.getUnitAttr());
-  Block *block = kernel.function.addEntryBlock();
-  builder.setInsertionPointToStart(block);
-  auto inside = block->getArguments();
-  kernel.indices = inside[0];
-  kernel.updates = inside[1];
-  kernel.out = inside[2];
-  kernel.rows = materialize(builder, loc, *rows, inside[3]);
-  auto loop = scf::ForOp::create(builder, loc, inside[4], inside[5], kernel.constant(builder, 1));
+  OpKernel own(entry, op, "scatter_add");
+  OpBuilder &builder = own.builder;
+  ScatterKernel kernel{loc, own.operands[0], own.operands[1], own.operands[2],
+                       materialize(builder, loc, *rows, own.batch)};
+  auto loop = scf::ForOp::create(builder, loc, own.begin, own.end, kernel.constant(builder, 1));
   OpBuilder inner = OpBuilder::atBlockBegin(loop.getBody());
   Value outer =
       arith::DivUIOp::create(inner, loc, loop.getInductionVar(), kernel.constant(inner, blocks));
@@ -128,16 +103,11 @@ LogicalResult mpc::outlineScatterAdd(func::FuncOp entry, mpcrt::ScatterAddOp op)
       arith::RemUIOp::create(inner, loc, loop.getInductionVar(), kernel.constant(inner, blocks));
   Value first = arith::MulIOp::create(inner, loc, number, kernel.constant(inner, kColumns));
   kernel.emitRows(inner, outer, first);
-  func::ReturnOp::create(builder, loc);
 
   OpBuilder host(op);
   Value count = arith::ConstantIndexOp::create(host, loc, blocks);
   if (rank == 3)
     count = arith::MulIOp::create(host, loc, materialize(host, loc, *outers, batch), count);
-  mpcrt::LaunchOp::create(host, loc, kernel.function.getSymName(), count, /*grain=*/1, arguments);
-  remark::passed(loc, remark::RemarkOpts::name("kernel").category("mpc-kernels"))
-      << "@" << kernel.function.getSymName().str() << " split columns grain "
-      << remark::metric("grain", 1);
-  op.erase();
+  own.launch(op, count, "columns");
   return success();
 }

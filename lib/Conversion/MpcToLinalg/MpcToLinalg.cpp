@@ -94,6 +94,7 @@ struct ConvertMpcToLinalgPass : mpc::impl::ConvertMpcToLinalgBase<ConvertMpcToLi
     populateReducePatterns(converter, patterns);
     populateResamplePatterns(converter, patterns);
     populateScanPatterns(converter, patterns);
+    populateSelectionPatterns(converter, patterns);
     populateSoftmaxPatterns(converter, patterns);
     populateTrainingPatterns(converter, patterns);
     FrozenRewritePatternSet frozen(std::move(patterns));

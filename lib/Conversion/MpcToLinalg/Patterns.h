@@ -38,6 +38,8 @@ void populateReducePatterns(const mlir::TypeConverter &converter,
 void populateResamplePatterns(const mlir::TypeConverter &converter,
                               mlir::RewritePatternSet &patterns);
 void populateScanPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
+void populateSelectionPatterns(const mlir::TypeConverter &converter,
+                               mlir::RewritePatternSet &patterns);
 void populateSoftmaxPatterns(const mlir::TypeConverter &converter,
                              mlir::RewritePatternSet &patterns);
 void populateTrainingPatterns(const mlir::TypeConverter &converter,

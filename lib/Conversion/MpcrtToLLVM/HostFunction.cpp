@@ -25,6 +25,8 @@ DictionaryAttr HostFunction::describe() {
                                TypeAttr::get(RankedTensorType::get(type.getShape(), element)))};
       if (Attribute limit = entry.getArgAttr(i, MpcDialect::kIndexLimitAttr))
         fields.push_back(builder.getNamedAttr("index_limit", limit));
+      if (Attribute forms = entry.getArgAttr(i, MpcDialect::kFormAttr))
+        fields.push_back(builder.getNamedAttr("forms", forms));
       return builder.getDictionaryAttr(fields);
     };
     if (Attribute name = entry.getArgAttr(i, MpcDialect::kInputAttr))

@@ -60,7 +60,8 @@ ScanOp ScanBuilder::finish(llvm::ArrayRef<Value> next, llvm::ArrayRef<Value> out
       return;
     Value &stand = inside[value];
     if (!stand && value.getDefiningOp<ConstantOp>()) {
-      mlir::OpBuilder atStart = mlir::OpBuilder::atBlockBegin(block.get());
+      mlir::OpBuilder atStart(builder.getContext()); // the block is in no region yet
+      atStart.setInsertionPointToStart(block.get());
       stand = atStart.clone(*value.getDefiningOp())->getResult(0);
     } else if (!stand) {
       captures.push_back(value);

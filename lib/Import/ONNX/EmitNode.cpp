@@ -44,7 +44,7 @@ public:
     b.movesElements = entry.batch == OpenBatch::moved;
     b.takesAnyPlace = entry.batch != OpenBatch::first;
     entry.import(b);
-    if (b.hasFailed() || !judge() || !hasReadAttributes() || !putBatchFirst())
+    if (b.hasFailed() || !judge() || !hasReadAttributes() || !followBounds() || !putBatchFirst())
       return false;
     if (takeEmpty() || fold())
       return true;
@@ -88,6 +88,49 @@ private:
                 " and so without elements, which mpc does not compile");
     }
     return !b.hasFailed();
+  }
+
+  /// Results get the bounded dimensions of inputs; false where the operation cannot take them.
+  bool followBounds() {
+    std::optional<unsigned> bounded; // an input
+    for (unsigned i = 0; i < b.inputs.size(); ++i) {
+      if (!b.isBounded(i))
+        continue;
+      bounded = i;
+      if (!b.bound[i])
+        return refuseBounded(i, "takes the shape of it");
+    }
+    if (mlir::Operation *op = b.bounds.run(*block)) {
+      if (bounded)
+        return refuseBounded(*bounded, "computes with places of that dimension together (" +
+                                           op->getName().stripDialect() + ")");
+      b.error("would count values of which a count says how many there are");
+      return false;
+    }
+    for (const auto &[i, result] : llvm::enumerate(b.results)) {
+      if (!b.isWanted(unsigned(i)))
+        continue;
+      result.bound = b.bounds.find(result.value);
+      if (bounded && !result.bound)
+        return refuseBounded(*bounded, "has a result that does not follow from its places");
+      if (result.bound && llvm::is_contained(b.shapeOf(result.value), 0)) {
+        b.error("a result has no elements, and an extent that values say");
+        return false;
+      }
+      if (result.bound && mlir::ShapedType::isDynamicShape(b.shapeOf(result.value))) {
+        b.errorOfOpenBatch("a result has the open batch beside an extent that values say");
+        return false;
+      }
+    }
+    return true;
+  }
+
+  bool refuseBounded(unsigned i, const llvm::Twine &why) {
+    b.error("values say how many elements input " + llvm::Twine(i) + " ('" + node.inputs[i] +
+            "') has along dimension " + llvm::Twine(b.inputs[i]->bound->axis) +
+            ", and the operation " + why +
+            "; make this input an output, and leave the rest to the program behind the model");
+    return false;
   }
 
   /// Ops that see the batch elsewhere become others; false where one cannot.
@@ -162,7 +205,8 @@ private:
     for (const auto &[i, result] : llvm::enumerate(b.results)) {
       if (!isLive(unsigned(i)))
         continue;
-      if (typeOf(result) == DataType::Double)
+      // A constant would be all places of a bounded result.
+      if (typeOf(result) == DataType::Double || result.bound)
         return false;
       elements += tensorTypeOf(result.value).getNumElements();
       wanted.push_back(result.value);
@@ -199,6 +243,19 @@ private:
     return NodeValue::fromLiteral(std::move(literal));
   }
 
+  /// Counts of bounded results that the body makes.
+  llvm::SmallVector<Value> findOwnCounts() const {
+    llvm::SmallVector<Value> counts;
+    for (unsigned i = 0; i < b.results.size(); ++i) {
+      if (!isLive(i) || !b.results[i].bound)
+        continue;
+      Value count = b.results[i].bound->count;
+      if (count.getParentBlock() == block.get() && !llvm::is_contained(counts, count))
+        counts.push_back(count);
+    }
+    return counts;
+  }
+
   bool emit() {
     Forward &forward = importer.forward;
     for (unsigned i = 0; i < b.results.size(); ++i)
@@ -224,16 +281,23 @@ private:
         numbers.push_back(i);
         yielded.push_back(b.results[i].value);
       }
+    const llvm::SmallVector<Value> counts = findOwnCounts();
+    yielded.append(counts);
     for (const auto &[input, value] : b.updates)
       yielded.push_back(b.make<InTrainingOp>(value, b.bound[input]));
     YieldOp::create(b.builder, b.location, yielded);
     LayerOp layer = LayerOp::create(
         forward.builder, b.location, mlir::ValueRange(yielded).getTypes(), b.path, node.op,
         b.operands, b.variables, policyOf(forward.builder, b.getComputeType()), PrecisionAttr(),
-        /*autocast=*/true, /*casts_integers=*/false);
+        /*autocast=*/!b.keepsInputs, /*casts_integers=*/false);
     layer.getBody().push_back(block.release());
+    for (unsigned i : numbers)
+      if (std::optional<BoundedDimension> &bound = b.results[i].bound)
+        if (auto own = llvm::find(counts, bound->count); own != counts.end())
+          bound->count = layer.getResult(unsigned(numbers.size() + size_t(own - counts.begin())));
     for (const auto &[position, i] : llvm::enumerate(numbers)) {
       NodeValue value;
+      value.bound = b.results[i].bound;
       value.type = typeOf(b.results[i]);
       value.value = layer.getResult(unsigned(position));
       value.place = b.results[i].place;
@@ -241,7 +305,7 @@ private:
     }
     for (const auto &[position, update] : llvm::enumerate(b.updates))
       forward.parameters->get(*b.inputs[update.first]->variable).update =
-          layer.getResult(unsigned(numbers.size() + position));
+          layer.getResult(unsigned(numbers.size() + counts.size() + position));
     return true;
   }
 
@@ -260,6 +324,23 @@ bool emitNode(GraphImporter &importer, const OpEntry &entry, const Node &node, S
   return NodeEmission(importer, node, scope, path, inputs).run(entry);
 }
 
+/// A constant has no dtype of its own.
+static Value readForCopy(NodeBuilder &b) {
+  Value x = b.get(0);
+  return x && b.getLiteral(0) && b.isFloat(x) && b.keepsTypes()
+             ? b.makeCastTo(x, floatType(b.builder, b.getType(0)))
+             : x;
+}
+
+/// Input 2 numbers the places along the bounded dimension, of which input 1 says how many there
+/// are.
+static void importCut(NodeBuilder &b) {
+  Value x = readForCopy(b);
+  Value isThere = b.makeCompare(ComparePredicate::LT, b.get(2), b.get(1));
+  Value zero = scalarConstant(b.builder, b.location, elementTypeOf(x), 0);
+  b.setResult(0, b.makeSelect(isThere, x, zero), b.getType(0));
+}
+
 Value emitCopy(GraphImporter &importer, const NodeValue &value, llvm::StringRef path,
                llvm::StringRef kind) {
   Node node;
@@ -269,15 +350,27 @@ Value emitCopy(GraphImporter &importer, const NodeValue &value, llvm::StringRef 
   node.outputs = {"copy"};
   Scope scope;
   scope.set("value", value);
-  static constexpr OpEntry entry{"Identity", 1, [](NodeBuilder &b) {
-                                   Value x = b.get(0);
-                                   // A constant has no dtype of its own.
-                                   if (x && b.getLiteral(0) && b.isFloat(x) && b.keepsTypes())
-                                     x = b.makeCastTo(x, floatType(b.builder, b.getType(0)));
-                                   b.setResult(0, x, b.getType(0));
-                                 }};
-  NodeEmission emission(importer, node, scope, path, {scope.find("value")});
-  return emission.runAsLayer(entry) ? scope.find("copy")->value : Value();
+  static constexpr OpEntry copy{
+      "Identity", 1, [](NodeBuilder &b) { b.setResult(0, readForCopy(b), b.getType(0)); }};
+  static constexpr OpEntry cut{"Identity", 1, importCut};
+  llvm::SmallVector<const NodeValue *> inputs{scope.find("value")};
+  if (value.bound) {
+    const llvm::SmallVector<int64_t> shape = value.getShape();
+    const int64_t extent = shape[size_t(value.bound->axis)];
+    llvm::SmallVector<int64_t> along(shape.size(), 1);
+    along[size_t(value.bound->axis)] = extent;
+    NodeValue count;
+    count.type = DataType::Int64;
+    count.value = value.bound->count;
+    scope.set("count", count);
+    scope.set("places", NodeValue::fromLiteral(
+                            Literal::fromIntegers(importer.forward.builder, along,
+                                                  llvm::to_vector(llvm::seq<int64_t>(0, extent)))));
+    node.inputs = {"value", "count", "places"};
+    inputs = {scope.find("value"), scope.find("count"), scope.find("places")};
+  }
+  NodeEmission emission(importer, node, scope, path, inputs);
+  return emission.runAsLayer(value.bound ? cut : copy) ? scope.find("copy")->value : Value();
 }
 
 } // namespace mpc::onnx

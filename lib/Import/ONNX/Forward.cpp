@@ -7,9 +7,11 @@ using mlir::Value;
 
 Value Forward::addInput(llvm::StringRef name, llvm::ArrayRef<int64_t> shape, DataType type) {
   mlir::Location place = mlir::NameLoc::get(builder.getStringAttr(name));
-  const mlir::Type nominal = nominalType(builder, type);
+  const mlir::Type nominal = heldType(builder, type);
   const bool keeps = !isFloating(type) || floatType(builder, type).isF32();
   const mlir::Type own = keeps ? nominal : mlir::Type(floatType(builder, type));
+  if (type == DataType::String)
+    textInputs.push_back(unsigned(getInputNames().size()));
   Value input = insertInput(name, mlir::RankedTensorType::get(shape, own), place);
   const bool isOpen = !shape.empty() && mlir::ShapedType::isDynamic(shape.front());
   if (keeps) {
@@ -45,7 +47,7 @@ Value Forward::getVariable(unsigned number, llvm::StringRef path) {
   return parameter.update ? parameter.update : Value(parameter.argument);
 }
 
-mlir::OwningOpRef<mlir::ModuleOp> Forward::finish(llvm::ArrayRef<Value> outputs) {
+mlir::OwningOpRef<mlir::ModuleOp> Forward::finish(llvm::ArrayRef<ForwardOutput> outputs) {
   llvm::SmallVector<Variable> variables;
   for (Parameter &parameter : parameters->getAll())
     if (parameter.argument && parameter.argument.use_empty() && !parameter.update)
@@ -53,8 +55,20 @@ mlir::OwningOpRef<mlir::ModuleOp> Forward::finish(llvm::ArrayRef<Value> outputs)
     else if (parameter.argument)
       variables.push_back({parameter.argument, parameter.path});
   sortArguments(variables);
-  for (const auto &[index, output] : llvm::enumerate(outputs))
-    addOutput(unsigned(index), output);
+  for (const auto &[index, output] : llvm::enumerate(outputs)) {
+    llvm::SmallVector<mlir::Attribute> forms;
+    if (output.bound)
+      forms.push_back(BoundedAttr::get(builder.getContext(), output.bound->axis,
+                                       builder.getStringAttr("out" + llvm::Twine(output.extent))));
+    if (output.isText)
+      forms.push_back(TextAttr::get(builder.getContext()));
+    if (forms.empty())
+      addOutput(unsigned(index), output.value);
+    else
+      addResult(output.value,
+                {nameOf("out" + llvm::Twine(index)),
+                 builder.getNamedAttr(MpcDialect::kFormAttr, builder.getArrayAttr(forms))});
+  }
   for (const Parameter &parameter : parameters->getAll()) {
     if (!parameter.update)
       continue;
@@ -62,6 +76,9 @@ mlir::OwningOpRef<mlir::ModuleOp> Forward::finish(llvm::ArrayRef<Value> outputs)
     markUpdate(parameter.update, parameter.path);
   }
   finishFunction(variables);
+  const mlir::ArrayAttr text = builder.getArrayAttr(TextAttr::get(builder.getContext()));
+  for (unsigned input : textInputs)
+    function.setArgAttr(input, MpcDialect::kFormAttr, text);
   parameters->declareVariables(builder, location);
   return takeModule();
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "lib/Import/ONNX/GraphImporter.h"
+#include "lib/Import/ONNX/CodePoints.h"
 #include "lib/Import/ONNX/NodeAttributes.h"
 
 #include "lib/Import/Common/Shape.h"
+#include "lib/Import/ONNX/GraphOutputs.h"
 #include "lib/Import/ONNX/ModelInputs.h"
 #include "mpc/Import/ONNX/Functions.h"
 
@@ -16,21 +18,17 @@ namespace {
 constexpr uint64_t kMostNodes = 1'000'000; // with those of functions, once for each call
 constexpr unsigned kMostDepth = 32;
 
-/// A value that an error left out: what reads it says nothing more.
-bool isLost(const NodeValue &value) {
-  return !value.value && !value.literal && !value.elements && !value.variable;
-}
-
 /// Why a compiled model could not have an operation; empty for those that are not there yet.
 llvm::StringRef reasonAgainst(llvm::StringRef op) {
   return llvm::StringSwitch<llvm::StringRef>(op)
-      .Case("NonMaxSuppression",
-            "how many boxes it selects depends on their values, and a compiled model has static "
-            "shapes")
       .Case("ImageDecoder", "it reads files of images")
-      .Cases({"StringConcat", "StringNormalizer", "StringSplit", "RegexFullMatch", "Tokenizer"},
-             "mpc has no tensors of text")
       .Default("");
+}
+
+/// Whether a value is text, or has some.
+bool isText(const NodeValue &value) {
+  return value.type == DataType::String ||
+         (value.elements && llvm::any_of(*value.elements, isText));
 }
 
 std::string describe(const Node &node, int64_t opset) {
@@ -156,7 +154,9 @@ void GraphImporter::importInitializers(const Graph &graph, Scope &scope) {
       if (std::optional<Literal> literal = Literal::decode(forward.builder, tensor))
         value.literal = std::make_shared<const Literal>(std::move(*literal));
       else
-        error(tensor.name, "constants of type " + spell(tensor.type) + " are not supported");
+        error(tensor.name, tensor.type == DataType::String
+                               ? llvm::Twine(kTextFault)
+                               : "constants of type " + spell(tensor.type) + " are not supported");
     }
     scope.set(tensor.name, std::move(value));
   }
@@ -188,6 +188,21 @@ const Function *GraphImporter::findOwnFunction(const Node &node) const {
   return nullptr;
 }
 
+/// Operations on values of the graph see shapes alone, and a bounded one has no known shape.
+bool GraphImporter::refuseBounded(const Node &node, const Scope &scope, llvm::StringRef path) {
+  for (const std::string &input : node.inputs) {
+    const NodeValue *value = input.empty() ? nullptr : scope.find(input);
+    if (!value || !value->bound)
+      continue;
+    error(path, node.op + ": values say how many elements '" + input + "' has along dimension " +
+                    llvm::Twine(value->bound->axis) +
+                    ", and the operation needs a known shape; make it an output, and leave the "
+                    "rest to the program behind the model");
+    return true;
+  }
+  return false;
+}
+
 bool GraphImporter::importNode(const Node &node, Scope &scope, llvm::StringRef prefix) {
   if (++nodeCount > kMostNodes) {
     if (nodeCount == kMostNodes + 1)
@@ -199,15 +214,20 @@ bool GraphImporter::importNode(const Node &node, Scope &scope, llvm::StringRef p
     if (node.inputs[i].empty())
       continue;
     const NodeValue *value = read(node, i, scope, path);
-    if (!value || isLost(*value))
+    if (!value || value->isLost())
       return false;
   }
   if (const Function *function = findOwnFunction(node))
     return importFunction(*function, node, scope, path);
   const int64_t opset = getOpset(node);
-  const OpEntry *entry = findOp(node.domain, node.op, opset);
-  const Function *known =
-      entry || !node.domain.empty() ? nullptr : mpc::onnx::findFunction(node.op, opset);
+  const bool readsText = llvm::any_of(node.inputs, [&](const std::string &input) {
+    return !input.empty() && isText(*scope.find(input));
+  });
+  const OpEntry *entry =
+      readsText ? findTextOp(node.domain, node.op, opset) : findOp(node.domain, node.op, opset);
+  const Function *known = entry || readsText || !node.domain.empty()
+                              ? nullptr
+                              : mpc::onnx::findFunction(node.op, opset);
   if (known)
     return importFunction(*known, node, scope, path);
   if (!entry) {
@@ -215,7 +235,11 @@ bool GraphImporter::importNode(const Node &node, Scope &scope, llvm::StringRef p
     error(
         path,
         describe(node, opset) +
-            (reason.empty()
+            (readsText
+                 ? " does not take text; expected an operation on texts of "
+                   "docs/generated/onnx-operations.md; do what it does in the program before the "
+                   "model, and give the model numbers"
+             : reason.empty()
                  ? " is not supported; expected one of docs/generated/onnx-operations.md; express "
                    "it by these, or leave it to the program before or behind the model"
                  : " is not supported: " + reason +
@@ -224,6 +248,8 @@ bool GraphImporter::importNode(const Node &node, Scope &scope, llvm::StringRef p
   }
   if (!entry->importWhole)
     return emitNode(*this, *entry, node, scope, path);
+  if (!entry->takesBounded && refuseBounded(node, scope, path))
+    return false;
   const NodeAttributes attributes(node);
   if (!entry->importWhole(*this, node, scope, path, attributes))
     return false;
@@ -256,8 +282,19 @@ bool GraphImporter::importSubgraph(const Graph &graph, Scope &inner, llvm::Strin
     return false;
   for (const ValueInfo &output : graph.outputs) {
     const NodeValue *value = inner.find(output.name);
-    if (!value || isLost(*value)) {
+    if (!value || value->isLost()) {
       error(path, "nothing computes '" + output.name + "', an output of the graph inside");
+      return false;
+    }
+    if (isText(*value)) {
+      error(path,
+            "'" + output.name + "', an output of the graph inside, is text; supported are numbers");
+      return false;
+    }
+    if (value->bound) {
+      error(path, "values say how many elements '" + output.name +
+                      "' has, an output of the graph inside; expected outputs of known shapes "
+                      "there");
       return false;
     }
     outputs.push_back(*value);
@@ -332,7 +369,7 @@ bool GraphImporter::importFunction(const Function &function, const Node &node, S
     if (i >= node.outputs.size() || node.outputs[i].empty())
       continue;
     const NodeValue *value = inner.find(name);
-    if (!value || isLost(*value)) {
+    if (!value || value->isLost()) {
       error(path, "the function " + node.op + " does not compute its output '" + name + "'");
       return false;
     }
@@ -342,67 +379,6 @@ bool GraphImporter::importFunction(const Function &function, const Node &node, S
 }
 
 // ---- The model ----------------------------------------------------------------------------------
-
-bool GraphImporter::isTakenBatchFirst(llvm::StringRef name, const NodeValue &output) {
-  const std::string shape = printShape(output.getShape());
-  if (output.place.getFactor() != 1) {
-    errorOfOpenBatch(name, "the output has the shape " + shape + ", in which dimension " +
-                               llvm::Twine(output.place.axis) + " is " +
-                               llvm::Twine(output.place.getFactor()) + " of the open batch");
-    return false;
-  }
-  if (options.batchFirst)
-    return true;
-  errorOfOpenBatch(name, "the output has the shape " + shape +
-                             ", in which the open batch is not the first dimension; --batch=first "
-                             "makes it the first of the library's array");
-  return false;
-}
-
-/// Each output is a value of its own: the result of a layer that no other output has. A sequence is
-/// as many outputs as it has elements.
-void GraphImporter::importOutputs(const Scope &scope, llvm::SmallVectorImpl<mlir::Value> &outputs) {
-  for (const ValueInfo &output : model.graph.outputs) {
-    const NodeValue *value = scope.find(output.name);
-    if (!value) {
-      error(output.name, "no node computes this output");
-      continue;
-    }
-    if (isLost(*value))
-      continue;
-    if (!value->elements)
-      importOutput(output.name, *value, outputs);
-    else if (value->isOptional || value->known != KnownElements::all || value->elements->empty())
-      error(output.name, "the output is a sequence of unknown or no elements, or an optional; "
-                         "supported are tensors, and sequences of some");
-    else
-      for (const auto &[i, element] : llvm::enumerate(*value->elements)) {
-        const std::string name = output.name + "_" + std::to_string(i);
-        if (llvm::any_of(model.graph.outputs,
-                         [&](const ValueInfo &other) { return other.name == name; }))
-          error(name, "two outputs would have this name: one is an element of '" + output.name +
-                          "'; rename it");
-        importOutput(name, element, outputs);
-      }
-  }
-}
-
-void GraphImporter::importOutput(const std::string &name, const NodeValue &value,
-                                 llvm::SmallVectorImpl<mlir::Value> &outputs) {
-  if (!value.place.isFirst() && !isTakenBatchFirst(name, value))
-    return;
-  mlir::Value result = value.value;
-  if (!result || llvm::isa<mlir::BlockArgument>(result) || llvm::is_contained(outputs, result) ||
-      result.getDefiningOp<LayerOp>().getKind() == "InputLayer") {
-    Node named;
-    named.name = name;
-    result = emitCopy(*this, value, makePath(named, ""), result ? "Identity" : "Constant");
-  }
-  if (!result)
-    return;
-  outputs.push_back(result);
-  outputNames.push_back(name);
-}
 
 mlir::OwningOpRef<mlir::ModuleOp> GraphImporter::run() {
   Scope scope;
@@ -416,8 +392,7 @@ mlir::OwningOpRef<mlir::ModuleOp> GraphImporter::run() {
       warn(input.name, "the input is optional; the library takes it as one that is given");
   importInitializers(model.graph, scope);
   importNodes(model.graph.nodes, scope, "");
-  llvm::SmallVector<mlir::Value> outputs;
-  importOutputs(scope, outputs);
+  const llvm::SmallVector<ForwardOutput> outputs = GraphOutputs(*this, model.graph).import(scope);
   if (outputs.empty() && !failed)
     error("", "the model has no outputs");
   if (asksForBatch)

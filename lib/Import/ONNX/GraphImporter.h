@@ -60,17 +60,14 @@ private:
   void importInitializers(const Graph &graph, Scope &scope);
   bool importNodes(llvm::ArrayRef<Node> nodes, Scope &scope, llvm::StringRef prefix);
   bool importNode(const Node &node, Scope &scope, llvm::StringRef prefix);
+  /// True, with an error, where a count of values says the shape of an input.
+  bool refuseBounded(const Node &node, const Scope &scope, llvm::StringRef path);
   /// False where there are some: the node's numbers could depend on them.
   bool refuseUnread(const Node &node, llvm::StringRef path,
                     llvm::ArrayRef<llvm::StringRef> attributes);
   bool importFunction(const Function &function, const Node &node, Scope &scope,
                       llvm::StringRef path);
   const Function *findOwnFunction(const Node &node) const;
-  /// Whether the library may have an output's batch elsewhere than the file; false after an error.
-  bool isTakenBatchFirst(llvm::StringRef name, const NodeValue &output);
-  void importOutput(const std::string &name, const NodeValue &value,
-                    llvm::SmallVectorImpl<mlir::Value> &outputs);
-  void importOutputs(const Scope &scope, llvm::SmallVectorImpl<mlir::Value> &outputs);
 
   const Model &model;
   const std::string fileName;
@@ -89,7 +86,8 @@ private:
 bool emitNode(GraphImporter &importer, const OpEntry &entry, const Node &node, Scope &scope,
               llvm::StringRef path);
 
-/// An mpc.layer that hands `value`, a constant or a value of @forward, on as it is.
+/// An mpc.layer that hands `value`, a constant or a value of @forward, on as it is; behind the
+/// count of a bounded dimension are zeros.
 mlir::Value emitCopy(GraphImporter &importer, const NodeValue &value, llvm::StringRef path,
                      llvm::StringRef kind);
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "lib/Import/ONNX/Literal.h"
 
+#include "lib/Import/ONNX/CodePoints.h"
+
 #include "llvm/ADT/APFloat.h"
 #include "llvm/Support/Endian.h"
 
@@ -111,6 +113,10 @@ mlir::Type nominalType(mlir::Builder &builder, DataType type) {
                                         : builder.getIntegerType(bits);
 }
 
+mlir::Type heldType(mlir::Builder &builder, DataType type) {
+  return type == DataType::String ? builder.getI32Type() : nominalType(builder, type);
+}
+
 mlir::FloatType floatType(mlir::Builder &builder, DataType type) {
   switch (type) {
   case DataType::Float16:
@@ -158,7 +164,23 @@ Literal Literal::fromIntegers(mlir::Builder &builder, llvm::ArrayRef<int64_t> sh
   return literal;
 }
 
+static std::optional<Literal> decodeStrings(mlir::Builder &builder, const Tensor &tensor) {
+  int64_t width = 1;
+  std::optional<std::vector<int64_t>> points = decodeTexts(tensor.strings, width);
+  if (!points || width > kMostTextWidth || int64_t(points->size()) > kMostTextConstants)
+    return std::nullopt;
+  Literal literal;
+  literal.type = DataType::String;
+  literal.tensor.elementType = builder.getI32Type();
+  literal.tensor.shape.assign(tensor.shape.begin(), tensor.shape.end());
+  literal.tensor.shape.push_back(width);
+  literal.tensor.integers.assign(points->begin(), points->end());
+  return literal;
+}
+
 std::optional<Literal> Literal::decode(mlir::Builder &builder, const Tensor &tensor) {
+  if (tensor.type == DataType::String)
+    return decodeStrings(builder, tensor);
   const TypeRow *row = findRow(tensor.type);
   if (!row || row->kind == TypeRow::None)
     return std::nullopt;

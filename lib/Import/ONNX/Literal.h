@@ -20,6 +20,8 @@ bool isFloating(DataType type);
 /// The element type that values of this type have in the phase import, where every floating one is
 /// float32: null for what mpc has no tensors of. Of 4 and 2 bits are those of 8.
 mlir::Type nominalType(mlir::Builder &builder, DataType type);
+/// The same, and of texts that of their code points.
+mlir::Type heldType(mlir::Builder &builder, DataType type);
 
 /// The floating type that values have once casts are inserted: of float8 and smaller, float32.
 mlir::FloatType floatType(mlir::Builder &builder, DataType type);
@@ -52,7 +54,7 @@ struct Literal {
   /// Integers of this shape.
   static Literal fromIntegers(mlir::Builder &builder, llvm::ArrayRef<int64_t> shape,
                               llvm::ArrayRef<int64_t> values);
-  /// Nothing for types that mpc has no tensors of, and for text.
+  /// Nothing for types that mpc has no tensors of. Texts are code points, a dimension more.
   static std::optional<Literal> decode(mlir::Builder &builder, const Tensor &tensor);
 
   bool isInteger() const { return !tensor.isFloating(); }

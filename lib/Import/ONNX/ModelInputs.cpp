@@ -145,24 +145,19 @@ void ModelInputs::askForBatch(ReportFn report) const {
   }
 }
 
-/// Which node would read the text, and where to do what it does.
-std::string ModelInputs::adviseOnText(llvm::StringRef input) const {
-  const std::string rest = "the program before the model, and give the model numbers";
-  for (const Node &node : graph.nodes)
-    if (llvm::is_contained(node.inputs, input))
-      return ", and " + node.op + " '" +
-             (node.name.empty() && !node.outputs.empty() ? node.outputs.front() : node.name) +
-             "' reads this one; do what it does in " + rest;
-  return "; leave text to " + rest;
+int64_t ModelInputs::findTextWidth(llvm::StringRef input) const {
+  auto given = options.textWidths.find(input.str());
+  if (given == options.textWidths.end())
+    given = options.textWidths.find("");
+  return given == options.textWidths.end() ? kTextWidth : given->second;
 }
 
 NodeValue ModelInputs::importInput(const ValueInfo &input, Forward &forward, ReportFn report) {
   const Type *type = findTensorType(input);
-  const mlir::Type element = type ? nominalType(forward.builder, type->type) : mlir::Type();
+  const mlir::Type element = type ? heldType(forward.builder, type->type) : mlir::Type();
   if (!element) {
     report(input.name,
-           type ? "inputs of type " + spell(type->type).str() + " are not supported" +
-                      (type->type == DataType::String ? adviseOnText(input.name) : "")
+           type ? "inputs of type " + spell(type->type).str() + " are not supported"
                 : std::string("inputs that are no tensors are not supported; give the model the "
                               "tensors, as inputs of their own"));
     return {};
@@ -170,6 +165,8 @@ NodeValue ModelInputs::importInput(const ValueInfo &input, Forward &forward, Rep
   std::optional<llvm::SmallVector<int64_t>> shape = closeShape(input, report);
   if (!shape)
     return {};
+  if (type->type == DataType::String)
+    shape->push_back(findTextWidth(input.name));
   if (llvm::is_contained(*shape, 0)) {
     // It tells nothing: no argument of the model, but a list or a tensor that is empty.
     Literal empty;
@@ -215,6 +212,12 @@ void ModelInputs::import(Forward &forward, Scope &scope, ReportFn report) {
     }
     scope.set(input.name, std::move(value));
   }
+  for (const auto &[name, width] : options.textWidths)
+    if (!name.empty() && llvm::none_of(graph.inputs, [&, &name = name](const ValueInfo &v) {
+          const Type *type = findTensorType(v);
+          return isInput(v) && v.name == name && type && type->type == DataType::String;
+        }))
+      report("", "--text-width=" + name + ": the model has no such input of text");
   for (const auto &[name, shape] : options.inputShapes)
     if (name.empty() ? count != 1
                      : llvm::none_of(graph.inputs, [&, &name = name](const ValueInfo &v) {

@@ -28,7 +28,8 @@ private:
   /// Whether the extents that are still open leave the input one batch, as the others'; false after
   /// an error.
   bool closeBatch(const ValueInfo &input, llvm::SmallVectorImpl<int64_t> &shape, ReportFn report);
-  std::string adviseOnText(llvm::StringRef input) const;
+  /// The option's width of the input's texts.
+  int64_t findTextWidth(llvm::StringRef input) const;
   const llvm::SmallVector<int64_t> *findGiven(llvm::StringRef name) const;
   void readNames();
 

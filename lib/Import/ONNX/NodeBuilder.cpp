@@ -89,7 +89,7 @@ int64_t NodeBuilder::takeRandomStream() { return importer.forward.takeRandomStre
 
 void NodeBuilder::setResult(unsigned i, Value value, DataType type) {
   if (i < results.size())
-    results[i] = {value, type, /*isEmpty=*/false, BatchPlace()};
+    results[i] = {value, type, /*isEmpty=*/false, BatchPlace(), std::nullopt};
 }
 
 void NodeBuilder::renew(unsigned i, Value value) {

@@ -42,11 +42,17 @@ public:
 
   /// `type`: of floating results, where it is not that of the node's first floating input.
   void setResult(unsigned i, mlir::Value value, DataType type = DataType::Undefined);
+  /// Says that dimension `axis` of `value` has only the first `count`, an i64 without dimensions.
+  void setBound(mlir::Value value, int64_t axis, mlir::Value count) {
+    bounds.add(value, {axis, count});
+  }
   /// In training input `i`, a variable, is `value` from the next step on.
   void renew(unsigned i, mlir::Value value);
   /// The type that the node computes in: of its first floating input, else of what it says here.
   DataType getComputeType() const;
   void setComputeType(DataType type) { computeType = type; }
+  /// Floating inputs come as they are, whatever the policy of the node: they are compared only.
+  void keepInputs() { keepsInputs = true; }
 
 private:
   friend class NodeEmission;
@@ -56,12 +62,14 @@ private:
     DataType type = DataType::Undefined;
     bool isEmpty = false; ///< without elements: a constant already
     BatchPlace place;
+    std::optional<BoundedDimension> bound;
   };
 
   mlir::Value randomState;
   llvm::SmallVector<Result> results;
   llvm::SmallVector<std::pair<unsigned, mlir::Value>> updates; ///< input, new value
   DataType computeType = DataType::Undefined;
+  bool keepsInputs = false;
 };
 
 } // namespace mpc::onnx

@@ -64,6 +64,8 @@ Value NodeInputs::get(unsigned i) {
   }
   bound[i] = body.insertArgument(unsigned(operands.size()), outer.getType(), location);
   operands.push_back(outer);
+  if (input.bound)
+    bounds.add(bound[i], *input.bound);
   if (!input.place.isFirst()) {
     Value inside = bound[i];
     auto type = mlir::RankedTensorType::get(input.getShape(), elementTypeOf(inside));
@@ -155,7 +157,7 @@ std::optional<llvm::SmallVector<double>> NodeInputs::getNumbers(unsigned i, llvm
 }
 
 Value NodeInputs::makeLiteral(const Literal &literal) {
-  const mlir::Type element = nominalType(builder, literal.type);
+  const mlir::Type element = heldType(builder, literal.type);
   const bool isDouble = literal.type == DataType::Double && !importer.options.policy;
   Value constant = make<ConstantOp>(llvm::cast<mlir::ElementsAttr>(
       literal.toAttribute(isDouble ? mlir::Type(builder.getF64Type()) : element)));

@@ -40,6 +40,8 @@ public:
   bool isBatchFirst(unsigned i) const { return !has(i) || inputs[i]->place.isFirst(); }
   /// How many batches the open extent of the input is.
   int64_t getBatchFactor(unsigned i) const { return has(i) ? inputs[i]->place.getFactor() : 1; }
+  /// Whether a count of values says one of the input's extents.
+  bool isBounded(unsigned i) const { return has(i) && inputs[i]->bound; }
   bool isVariable(unsigned i) const { return has(i) && inputs[i]->variable; }
   /// The input where its elements are known, else null.
   const Literal *getLiteral(unsigned i);
@@ -69,6 +71,7 @@ protected:
   llvm::SmallVector<mlir::Value> variables; ///< the same, behind the operands
   /// Inputs that the ops of the body see as the file has them, and what these stand for.
   llvm::SmallVector<std::pair<mlir::Value, BatchFirst::Batched>> views;
+  BoundFlow bounds; ///< of inputs, and of what the operation counts
   llvm::SmallVector<std::shared_ptr<const Literal>> literals; ///< that were asked for
   bool movesElements = false; ///< the operation may take extents that are the open batch
   bool takesAnyPlace = false; ///< of the open batch among the dimensions of inputs

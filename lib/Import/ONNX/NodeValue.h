@@ -5,6 +5,7 @@
 
 #include "dialects/mpc/IR/Mpc.h"
 #include "lib/Import/ONNX/BatchPlace.h"
+#include "lib/Import/ONNX/BoundFlow.h"
 #include "lib/Import/ONNX/Literal.h"
 
 #include "llvm/ADT/StringMap.h"
@@ -23,6 +24,8 @@ struct NodeValue {
   mlir::Value value;
   /// Where the tensor of the file, for which `value` stands, has the open batch.
   BatchPlace place;
+  /// A dimension of which only a part, that a value counts, is the tensor's.
+  std::optional<BoundedDimension> bound;
   std::shared_ptr<const Literal> literal;
   /// A sequence, or an optional of none or one element; null for tensors.
   std::shared_ptr<const std::vector<NodeValue>> elements;
@@ -39,7 +42,10 @@ struct NodeValue {
     return value;
   }
 
-  /// The tensor's.
+  /// An error left it out: what reads it says nothing more.
+  bool isLost() const { return !value && !literal && !elements && !variable; }
+
+  /// The tensor's; of a bounded dimension the largest extent.
   llvm::SmallVector<int64_t> getShape() const {
     if (value && !place.isFirst())
       return place.restore(tensorTypeOf(value).getShape());

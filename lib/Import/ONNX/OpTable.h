@@ -35,6 +35,9 @@ struct OpEntry {
                       const NodeAttributes &) = nullptr;
   OpenBatch batch = OpenBatch::first;
   llvm::StringLiteral domain = "";
+  /// `importWhole` knows inputs whose extent a count of values says; those of `import` are followed
+  /// through the ops that it emits.
+  bool takesBounded = false;
 };
 
 // A table for each file in Ops.
@@ -61,7 +64,8 @@ llvm::ArrayRef<OpEntry> getQuantizedConvolutionOps();
 llvm::ArrayRef<OpEntry> getSequentialOps();
 llvm::ArrayRef<OpEntry> getTrainingOps();
 llvm::ArrayRef<OpEntry> getRandomOps();
-llvm::ArrayRef<OpEntry> getCountedOps();
+llvm::ArrayRef<OpEntry> getSelectionOps();
+llvm::ArrayRef<OpEntry> getUniqueOps();
 llvm::ArrayRef<OpEntry> getFlexAttentionOps();
 llvm::ArrayRef<OpEntry> getFourierOps();
 llvm::ArrayRef<OpEntry> getQuantizedArithmeticOps();
@@ -72,8 +76,13 @@ llvm::ArrayRef<OpEntry> getFeatureOps();
 llvm::ArrayRef<OpEntry> getDeformedOps();
 llvm::ArrayRef<OpEntry> getSoftmaxAttentionOps();
 
+/// Rows of operations that take texts: those without a function do as they do with numbers.
+llvm::ArrayRef<OpEntry> getTextOps();
+
 /// The row that holds in `opset`; null where there is none.
 const OpEntry *findOp(llvm::StringRef domain, llvm::StringRef name, int64_t opset);
+/// The same of a node that reads text, of which most operations have no row.
+const OpEntry *findTextOp(llvm::StringRef domain, llvm::StringRef name, int64_t opset);
 
 } // namespace mpc::onnx
 

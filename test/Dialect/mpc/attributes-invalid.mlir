@@ -41,6 +41,62 @@ mpc.variable @w : tensor<f32> role trainable {unlisted_when_scaled}
 
 // -----
 
+// expected-error @below {{mpc.form bounds dimension 1 of 'tensor<8xi64>', which has no extent that could be the largest}}
+func.func @bounds_nothing(%n: tensor<i64>, %x: tensor<8xi64>) -> (tensor<8xi64> {mpc.form = [#mpc.bounded<axis = 1, extent = "n">], mpc.output = "out0"}, tensor<i64> {mpc.output = "n"}) {
+  return %x, %n : tensor<8xi64>, tensor<i64>
+}
+
+// -----
+
+// expected-error @below {{mpc.form names "out2" as an extent, which no result of i64 is that has no dimensions}}
+func.func @bound_by_nothing(%n: tensor<i64>, %x: tensor<8xi64>) -> (tensor<8xi64> {mpc.form = [#mpc.bounded<axis = 0, extent = "out2">], mpc.output = "out0"}, tensor<i64> {mpc.output = "out1"}) {
+  return %x, %n : tensor<8xi64>, tensor<i64>
+}
+
+// -----
+
+// expected-error @below {{mpc.form names "out1" as an extent, which no result of i64 is that has no dimensions}}
+func.func @bound_by_another_type(%n: tensor<i32>, %x: tensor<8xi64>) -> (tensor<8xi64> {mpc.form = [#mpc.bounded<axis = 0, extent = "out1">], mpc.output = "out0"}, tensor<i32> {mpc.output = "out1"}) {
+  return %x, %n : tensor<8xi64>, tensor<i32>
+}
+
+// -----
+
+// expected-error @below {{mpc.form bounds dimension 0 of 'tensor<?x8xf32>', which has no extent that could be the largest}}
+func.func @bounds_the_batch(%n: tensor<i64>, %x: tensor<?x8xf32>) -> (tensor<?x8xf32> {mpc.form = [#mpc.bounded<axis = 0, extent = "out1">], mpc.output = "out0"}, tensor<i64> {mpc.output = "out1"}) {
+  return %x, %n : tensor<?x8xf32>, tensor<i64>
+}
+
+// -----
+
+// expected-error @below {{mpc.form says that 'tensor<?x8xf32>' is text; expected code points of i32 in a last dimension that is known}}
+func.func @text_of_floats(%x: tensor<?x8xf32> {mpc.form = [#mpc.text], mpc.input = "x"}) {
+  return
+}
+
+// -----
+
+// expected-error @below {{mpc.form has a form twice}}
+func.func @text_twice(%x: tensor<?x8xi32> {mpc.form = [#mpc.text, #mpc.text], mpc.input = "x"}) {
+  return
+}
+
+// -----
+
+// expected-error @below {{mpc.form has "text"; expected #mpc.bounded and #mpc.text}}
+func.func @no_form(%x: tensor<?x8xi32> {mpc.form = ["text"], mpc.input = "x"}) {
+  return
+}
+
+// -----
+
+// expected-error @below {{mpc.form must be an array of forms, of a tensor or a buffer}}
+func.func @no_array(%x: tensor<?x8xi32> {mpc.form = #mpc.text, mpc.input = "x"}) {
+  return
+}
+
+// -----
+
 func.func @quantized(%x: tensor<?x8xf32>) -> tensor<?x8xf32> {
   // expected-error @below {{quantized_policy is for layers with a precision}}
   %0 = mpc.layer "a" kind "Dense" inputs(%x) {quantized_policy = "int8_from_float32"} : (tensor<?x8xf32>) -> tensor<?x8xf32> {

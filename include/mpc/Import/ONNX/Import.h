@@ -19,6 +19,9 @@
 
 namespace mpc::onnx {
 
+/// Code points of texts where no option says it: tokens, categories and addresses have fewer.
+inline constexpr int64_t kTextWidth = 64;
+
 struct ImportOptions {
   /// The policies that replace the file's dtypes (`--policy`); null: every node computes in the
   /// dtype of its inputs.
@@ -27,6 +30,8 @@ struct ImportOptions {
   std::string moduleName;
   /// Extents of inputs by name (empty: of the only input): all of them, or those behind the first.
   std::map<std::string, llvm::SmallVector<int64_t>> inputShapes;
+  /// How many code points texts of inputs have at most, by name (empty: of all others).
+  std::map<std::string, int64_t> textWidths;
   /// A pattern of initializers that are to train, whatever reads them; empty: those that are
   /// weights of the nodes that read them.
   std::string trainable;

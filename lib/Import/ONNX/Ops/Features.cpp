@@ -4,6 +4,7 @@
 #include "lib/Import/ONNX/NodeBuilder.h"
 #include "lib/Import/ONNX/OpTable.h"
 #include "lib/Import/ONNX/Ops/Casts.h"
+#include "lib/Import/ONNX/Ops/TextPieces.h"
 
 #include <cmath>
 #include <set>
@@ -226,6 +227,8 @@ void arrayFeatureExtractor(B &b) {
 constexpr OpEntry kTable[] = {
     {"ArrayFeatureExtractor", 1, arrayFeatureExtractor, nullptr, OpenBatch::first, "ai.onnx.ml"},
     {"Binarizer", 1, binarizer, nullptr, OpenBatch::first, "ai.onnx.ml"},
+    {"CategoryMapper", 1, mapCategories, nullptr, OpenBatch::first, "ai.onnx.ml"},
+    {"LabelEncoder", 1, encodeLabels, nullptr, OpenBatch::first, "ai.onnx.ml"},
     {"MelWeightMatrix", 17, melWeightMatrix},
     {"TfIdfVectorizer", 9, tfIdfVectorizer},
 };

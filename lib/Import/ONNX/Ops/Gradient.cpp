@@ -162,6 +162,11 @@ llvm::SmallVector<Value> Repeated::finish() {
 /// The value of @forward that stands for one of the graph; null after an error.
 Value findValue(GraphImporter &importer, const NodeValue *value, llvm::StringRef name,
                 llvm::StringRef path) {
+  if (value && value->bound) {
+    refuse(importer, path,
+           "values say how many elements '" + name + "' has; expected a known shape");
+    return {};
+  }
   if (value && value->variable)
     return importer.forward.getVariable(*value->variable, path);
   if (value && value->value && !value->place.isFirst()) {

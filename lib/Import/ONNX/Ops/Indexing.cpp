@@ -275,37 +275,7 @@ void oneHot(B &b) {
   b.setResult(0, b.makeSelect(isHit, pick(1), pick(0)), b.getType(2));
 }
 
-/// Elements where a constant condition is true.
-void compress(B &b) {
-  Value x = b.get(0);
-  auto condition = b.getNumbers(1, "the condition");
-  if (!x || !condition)
-    return;
-  int64_t axis = 0;
-  if (b.attributes.has("axis")) {
-    std::optional<int64_t> named = b.resolveAxis(b.attributes.getInteger("axis", 0), b.rankOf(x));
-    if (!named)
-      return;
-    axis = *named;
-  } else if (tensorTypeOf(x).getNumDynamicDims()) {
-    return (void)b.errorOfOpenBatch("without an axis counts across samples");
-  } else {
-    x = b.makeReshape(x, {tensorTypeOf(x).getNumElements()});
-  }
-  Extents places;
-  for (const auto &[i, number] : llvm::enumerate(*condition))
-    if (number != 0)
-      places.push_back(int64_t(i));
-  const int64_t extent = b.shapeOf(x)[size_t(axis)];
-  if (places.empty() || mlir::ShapedType::isDynamic(extent) || places.back() >= extent)
-    return (void)b.error("keeps nothing, elements outside of the input, or samples of the open "
-                         "batch");
-  Value indices = b.makeIndices({int64_t(places.size())}, places);
-  b.setResult(0, b.make<GatherOp>(x, indices, axis, int64_t(0)), b.getType(0));
-}
-
 constexpr OpEntry kTable[] = {
-    {"Compress", 9, compress},
     {"GatherElements", 11, gatherElements},
     {"GatherND", 11, gatherND},
     {"OneHot", 9, oneHot},

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Constants, shapes as values, and numbers that follow from shapes: all known at import.
+#include "lib/Import/ONNX/CodePoints.h"
 #include "lib/Import/ONNX/GraphImporter.h"
 #include "lib/Import/ONNX/NodeAttributes.h"
 #include "lib/Import/ONNX/NodeBuilder.h"
@@ -35,7 +36,23 @@ bool constant(GraphImporter &importer, const Node &node, Scope &scope, llvm::Str
     std::optional<Literal> literal = Literal::decode(builder, *tensor);
     if (literal)
       return setLiteral(importer, node, scope, std::move(*literal));
-    importer.error(path, "constants of type " + spell(tensor->type) + " are not supported");
+    importer.error(path, tensor->type == DataType::String
+                             ? "Constant: " + llvm::Twine(kTextFault)
+                             : "constants of type " + spell(tensor->type) + " are not supported");
+    return false;
+  }
+  if (attributes.has("value_string") || attributes.has("value_strings")) {
+    Tensor texts;
+    texts.type = DataType::String;
+    if (attributes.has("value_string")) {
+      texts.strings = {attributes.getText("value_string").str()};
+    } else {
+      texts.strings = attributes.getTexts("value_strings").vec();
+      texts.shape = {int64_t(texts.strings.size())};
+    }
+    if (std::optional<Literal> literal = Literal::decode(builder, texts))
+      return setLiteral(importer, node, scope, std::move(*literal));
+    importer.error(path, "Constant: " + llvm::Twine(kTextFault));
     return false;
   }
   if (attributes.has("value_int"))
@@ -54,8 +71,7 @@ bool constant(GraphImporter &importer, const Node &node, Scope &scope, llvm::Str
     return setLiteral(importer, node, scope,
                       makeNumbers(builder, {int64_t(values.size())}, values));
   }
-  importer.error(path,
-                 "Constant: of text or of a sparse tensor is not supported; expected numbers");
+  importer.error(path, "Constant: of a sparse tensor is not supported; expected numbers or text");
   return false;
 }
 
@@ -68,6 +84,45 @@ bool identity(GraphImporter &importer, const Node &node, Scope &scope, llvm::Str
   return true;
 }
 
+/// Code points are no dimension of a tensor of texts.
+llvm::SmallVector<int64_t> getShapeInFile(GraphImporter &importer, const NodeValue &value) {
+  llvm::SmallVector<int64_t> shape = importer.getShape(value);
+  if (value.type == DataType::String)
+    shape.pop_back();
+  return shape;
+}
+
+/// Extents of which `count` is the one at `place`.
+bool setBoundedShape(GraphImporter &importer, const Node &node, Scope &scope, llvm::StringRef path,
+                     llvm::ArrayRef<int64_t> extents, int64_t place, Value count) {
+  llvm::SmallVector<int64_t> known(extents), times(extents.size(), 0);
+  known[size_t(place)] = 0;
+  times[size_t(place)] = 1;
+  mlir::Builder &builder = importer.forward.builder;
+  const int64_t rank = int64_t(extents.size());
+  Node sum;
+  sum.name = path.str();
+  sum.op = node.op;
+  sum.inputs = {"known", "times", "count"};
+  sum.outputs = {node.outputs.front()};
+  Scope inner;
+  inner.set("known", NodeValue::fromLiteral(Literal::fromIntegers(builder, {rank}, known)));
+  inner.set("times", NodeValue::fromLiteral(Literal::fromIntegers(builder, {rank}, times)));
+  NodeValue counted;
+  counted.type = DataType::Int64;
+  counted.value = count;
+  inner.set("count", std::move(counted));
+  static constexpr OpEntry entry{"Shape", 1, [](NodeBuilder &b) {
+                                   Value variable = b.make<MultiplyOp>(b.get(1), b.get(2));
+                                   b.setResult(0, b.make<AddOp>(b.get(0), variable),
+                                               DataType::Int64);
+                                 }};
+  if (!emitNode(importer, entry, sum, inner, path))
+    return false;
+  scope.set(node.outputs.front(), *inner.find(node.outputs.front()));
+  return true;
+}
+
 /// The extents from `start` up to `end`; the batch is told by a number of its own.
 bool shapeOf(GraphImporter &importer, const Node &node, Scope &scope, llvm::StringRef path,
              const NodeAttributes &attributes) {
@@ -76,7 +131,7 @@ bool shapeOf(GraphImporter &importer, const Node &node, Scope &scope, llvm::Stri
     importer.error(path, "Shape: takes a tensor");
     return false;
   }
-  const llvm::SmallVector<int64_t> shape = importer.getShape(*value);
+  const llvm::SmallVector<int64_t> shape = getShapeInFile(importer, *value);
   const int64_t rank = int64_t(shape.size());
   auto bound = [&](llvm::StringRef name, int64_t otherwise) {
     const int64_t given = attributes.getInteger(name, otherwise);
@@ -94,6 +149,9 @@ bool shapeOf(GraphImporter &importer, const Node &node, Scope &scope, llvm::Stri
     hasBatch |= isOpen;
     values.push_back(isOpen ? Literal::numberOfBatches(value->place.getFactor()) : extent);
   }
+  if (value->bound && value->bound->axis >= start && value->bound->axis < end)
+    return setBoundedShape(importer, node, scope, path, values, value->bound->axis - start,
+                           value->bound->count);
   Literal literal =
       Literal::fromIntegers(importer.forward.builder, {int64_t(values.size())}, values);
   literal.hasBatch = hasBatch;
@@ -109,7 +167,7 @@ bool sizeOf(GraphImporter &importer, const Node &node, Scope &scope, llvm::Strin
   }
   int64_t count = value->place.getFactor();
   bool hasBatch = false;
-  for (int64_t extent : importer.getShape(*value))
+  for (int64_t extent : getShapeInFile(importer, *value))
     if (mlir::ShapedType::isDynamic(extent))
       hasBatch = true;
     else
@@ -215,9 +273,9 @@ constexpr OpEntry kTable[] = {
     {"Constant", 1, nullptr, constant},
     {"ConstantOfShape", 9, constantOfShape},
     {"EyeLike", 9, eyeLike},
-    {"Identity", 1, nullptr, identity},
+    {"Identity", 1, nullptr, identity, OpenBatch::first, "", /*takesBounded=*/true},
     {"Range", 11, range},
-    {"Shape", 1, nullptr, shapeOf},
+    {"Shape", 1, nullptr, shapeOf, OpenBatch::first, "", /*takesBounded=*/true},
     {"Size", 1, nullptr, sizeOf},
 };
 

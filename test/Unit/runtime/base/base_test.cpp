@@ -27,8 +27,8 @@ TEST(Abi, HasTheLayoutThatGeneratedCodeWasMadeFor) {
                 offsetof(mpc_rt_call_t, context) == 64);
   EXPECT_EQ(mpc_test_call_size(), 72u);
   EXPECT_EQ(mpc_test_contract_size(), 112u);
-  EXPECT_EQ(mpc_test_executable_size(), 168u);
-  EXPECT_EQ(sizeof(mpc_rt_executable_t), 168u);
+  EXPECT_EQ(mpc_test_executable_size(), 184u);
+  EXPECT_EQ(sizeof(mpc_rt_executable_t), 184u);
   EXPECT_EQ(MPC_RT_EXECUTABLE_MINIMUM, 120u);
 }
 

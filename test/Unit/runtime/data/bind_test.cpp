@@ -266,3 +266,53 @@ TEST(Bind, ArraysWithoutNamesAreForModelsOfOneInput) {
   EXPECT_TRUE(namesOf({two})("arr_1"));
   EXPECT_FALSE(namesOf({two})("arr_2"));
 }
+
+// ---- Texts --------------------------------------------------------------------------------------
+
+static Array words(std::vector<int64_t> shape, const std::vector<std::string> &all, int64_t width) {
+  shape.push_back(width);
+  Array array = *Array::allocate(MPC_RT_INT32, shape);
+  array.setText();
+  for (size_t i = 0; i < all.size(); ++i)
+    std::copy(all[i].begin(), all[i].end(), array.as<int32_t>() + static_cast<int64_t>(i) * width);
+  return array;
+}
+
+static Result<Dataset> bindWords(const Array &array, int64_t width, bool isText = true) {
+  Signature signature;
+  TensorSpec spec{"words", {}, MPC_RT_INT32, {2, width}, 0};
+  spec.isText = isText;
+  signature.inputs.push_back(spec);
+  Source source;
+  source.path = "d";
+  source.arrays.emplace("words", array);
+  source.order = {"words"};
+  return bindSource(source, signature, false);
+}
+
+TEST(Bind, TextsGetTheModelsWidth) {
+  Result<Dataset> data = bindWords(words({1, 2}, {"ab", "c"}, 3), 5);
+  ASSERT_TRUE(data) << firstMessage(data);
+  const Array &column = data->columns[0].array;
+  EXPECT_EQ(column.dims(), (std::vector<int64_t>{1, 2, 5}));
+  EXPECT_EQ(std::vector<int32_t>(column.as<int32_t>(), column.as<int32_t>() + 10),
+            (std::vector<int32_t>{'a', 'b', 0, 0, 0, 'c', 0, 0, 0, 0}));
+  // A wide array of short texts fits.
+  EXPECT_TRUE(bindWords(words({1, 2}, {"ab", "c"}, 300), 2));
+  EXPECT_TRUE(bindWords(words({1, 2}, {"", ""}, 0), 2));
+}
+
+TEST(Bind, TextsThatDoNotFitAreRefused) {
+  EXPECT_EQ(firstMessage(bindWords(words({2, 2}, {"ab", "c", "d", "efgh"}, 4), 3)),
+            "d:words: the text [1, 1] has 4 characters; expected at most 3 for input 'words'; "
+            "shorten it, or compile the model with --text-width=4");
+  EXPECT_NE(firstMessage(bindWords(words({1, 2}, {"a", "b"}, 3), 3, false))
+                .find("is text; expected int32 for input 'words'"),
+            std::string::npos);
+  int32_t numbers[] = {1, 2, 3, 4, 5, 6};
+  EXPECT_NE(firstMessage(bindWords(Array::copyOf(MPC_RT_INT32, {1, 2, 3}, numbers), 3))
+                .find("is int32; expected text for input 'words'"),
+            std::string::npos);
+  EXPECT_NE(firstMessage(bindWords(words({2}, {"a", "b"}, 3), 3)).find("has shape"),
+            std::string::npos);
+}

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The .npy reader: what NumPy writes, and everything else refused.
 #include "runtime/data/npy.h"
+#include "runtime/data/texts.h"
 
+#include <algorithm>
 #include <cstring>
 #include <gtest/gtest.h>
 #include <random>
@@ -128,4 +130,72 @@ TEST(Npy, FlippedBytesNeverCrash) {
     if (Result<Array> array = parse(damaged))
       EXPECT_LE(array->bytes(), whole.size());
   }
+}
+
+// ---- Texts --------------------------------------------------------------------------------------
+
+static std::string points(std::initializer_list<int32_t> all) {
+  std::string bytes;
+  for (int32_t point : all)
+    bytes.append(reinterpret_cast<const char *>(&point), sizeof point);
+  return bytes;
+}
+
+TEST(Npy, TextsAreCodePoints) {
+  Result<Array> array = parse(npy(header("<U2", "(2, 1)"), points({'a', 0, 0x1f600, 0xe9})));
+  ASSERT_TRUE(array) << array.failure().messages[0];
+  EXPECT_TRUE(array->isText());
+  EXPECT_EQ(array->dtype(), MPC_RT_INT32);
+  EXPECT_EQ(array->dims(), (std::vector<int64_t>{2, 1, 2}));
+  EXPECT_EQ(array->shape(), (std::vector<int64_t>{2, 1}));
+  EXPECT_EQ(textAt(*array, 0), "a");
+  EXPECT_EQ(textAt(*array, 1), "\xf0\x9f\x98\x80\xc3\xa9");
+  EXPECT_NE(npyHeader(*array).find("'descr': '<U2', 'fortran_order': False, 'shape': (2, 1), }"),
+            std::string::npos);
+  Result<Array> one = parse(npy(header("<U1", "()"), points({'x'})));
+  ASSERT_TRUE(one);
+  EXPECT_TRUE(one->shape().empty());
+  EXPECT_NE(npyHeader(*one).find("'shape': (), }"), std::string::npos);
+}
+
+TEST(Npy, TextsOfOtherOrders) {
+  std::string swapped = points({'a', 'b'});
+  for (size_t i = 0; i < swapped.size(); i += 4)
+    std::reverse(swapped.begin() + static_cast<long>(i),
+                 swapped.begin() + static_cast<long>(i) + 4);
+  Result<Array> big = parse(npy(header(">U2", "(1,)"), swapped));
+  ASSERT_TRUE(big) << big.failure().messages[0];
+  EXPECT_EQ(textAt(*big, 0), "ab");
+  // A text stays in one piece where columns come first.
+  Result<Array> columns =
+      parse(npy(header("<U2", "(2, 2)", "True"), points({'a', '1', 'c', '3', 'b', '2', 'd', '4'})));
+  ASSERT_TRUE(columns) << columns.failure().messages[0];
+  EXPECT_TRUE(columns->isText());
+  std::string all;
+  for (int64_t i = 0; i < 4; ++i)
+    all += textAt(*columns, i);
+  EXPECT_EQ(all, "a1b2c3d4");
+}
+
+TEST(Npy, TextsThatAreNoneAreRefused) {
+  EXPECT_NE(message(npy(header("<U1000000000", "(1,)"), "1234"))
+                .find("has texts of 1000000000 characters; expected at most 65536"),
+            std::string::npos);
+  EXPECT_NE(message(npy(header("<U99999999999999999999", "(1,)"), "1234")).find("has dtype"),
+            std::string::npos);
+  EXPECT_NE(message(npy(header("<U3", "(1,)"), "1234")).find("has 4 bytes of elements"),
+            std::string::npos);
+  EXPECT_NE(message(npy(header("<U65536", "(4611686018427387904,)"), "1234"))
+                .find("an impossible number"),
+            std::string::npos);
+  EXPECT_NE(message(npy(header("<U3", "(2,)"), points({'a', 0, 0, 'b', 0, 'c'})))
+                .find("the text [1] has U+0000 inside"),
+            std::string::npos);
+  EXPECT_NE(message(npy(header("<U1", "()"), points({0x110000})))
+                .find("the text has a character that Unicode does not have"),
+            std::string::npos);
+  EXPECT_NE(message(npy(header("<U1", "(1,)"), points({-1})))
+                .find("the text [0] has a character that Unicode does not have"),
+            std::string::npos);
+  EXPECT_TRUE(parse(npy(header("<U0", "(3,)"), "")));
 }

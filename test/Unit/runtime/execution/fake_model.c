@@ -222,7 +222,10 @@ static const larger_t executable = {{EXECUTABLE_SIZE,
                                      1,
                                      0,
                                      0,
-                                     0},
+                                     0,
+                                     0,
+                                     0,
+                                     NULL},
                                     1};
 
 __attribute__((visibility("default"))) const mpc_rt_executable_t *

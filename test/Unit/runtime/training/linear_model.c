@@ -261,7 +261,10 @@ static const mpc_rt_executable_t executable = {
     1,
     0,
     0,
-    0};
+    0,
+    0,
+    0,
+    NULL};
 
 __attribute__((visibility("default"))) const mpc_rt_executable_t *
 mpc_rt_executable_query(uint32_t max_abi_version) {

@@ -370,3 +370,86 @@ TEST_F(ImportGraphTest, RunningStatisticsMoveInTraining) {
 }
 
 } // namespace
+
+// ---- Texts --------------------------------------------------------------------------------------
+
+TEST_F(ImportGraphTest, TextsAreCodePointsOfAWidth) {
+  model.graph.inputs = {makeValue("x", DataType::String, {-1, 2}),
+                        makeValue("z", DataType::String, {2})};
+  options.textWidths = {{"", 5}, {"z", 7}};
+  model.graph.nodes = {makeNode("Where", {"c", "x", "z"}, {"y"})};
+  model.graph.initializers = {makeTensor<uint8_t>("c", DataType::Bool, {1}, {1}, storage)};
+  model.graph.outputs = {makeValue("y", DataType::String, {-1, 2})};
+  ASSERT_EQ(import(), "");
+  auto forward = imported.module->lookupSymbol<mlir::func::FuncOp>("forward");
+  const auto shapeOf = [](mlir::Type type) {
+    return llvm::cast<mlir::RankedTensorType>(type).getShape().vec();
+  };
+  EXPECT_EQ(shapeOf(forward.getArgumentTypes()[0]),
+            (std::vector<int64_t>{mlir::ShapedType::kDynamic, 2, 5}));
+  EXPECT_EQ(shapeOf(forward.getArgumentTypes()[1]), (std::vector<int64_t>{2, 7}));
+  EXPECT_EQ(shapeOf(forward.getResultTypes()[0]),
+            (std::vector<int64_t>{mlir::ShapedType::kDynamic, 2, 7}));
+  for (unsigned i : {0u, 1u})
+    EXPECT_TRUE(forward.getArgAttr(i, mpc::MpcDialect::kFormAttr));
+  EXPECT_TRUE(forward.getResultAttr(0, mpc::MpcDialect::kFormAttr));
+}
+
+TEST_F(ImportGraphTest, TextsAreRefusedWhereTheyAreNotTaken) {
+  const auto refusal = [&](Node node) {
+    model.graph.inputs = {makeValue("x", DataType::String, {3}),
+                          makeValue("f", DataType::Float, {3}), makeValue("c", DataType::Bool, {})};
+    model.graph.nodes = {std::move(node)};
+    model.graph.outputs = {makeValue("y", DataType::Float, {3})};
+    return import();
+  };
+  const std::string text = "does not take text";
+  EXPECT_NE(refusal(makeNode("Cast", {"x"}, {"y"}, {makeAttribute("to", int64_t(1))})).find(text),
+            std::string::npos);
+  EXPECT_NE(refusal(makeNode("SequenceConstruct", {"x"}, {"y"})).find(text), std::string::npos);
+  EXPECT_NE(refusal(makeNode("Less", {"x", "x"}, {"y"})).find(text), std::string::npos);
+  EXPECT_NE(refusal(makeNode("Pad", {"x", "x"}, {"y"})).find(text), std::string::npos);
+  EXPECT_NE(refusal(makeNode("Gather", {"f", "x"}, {"y"})).find("as another input than its first"),
+            std::string::npos);
+  EXPECT_NE(refusal(makeNode("Slice", {"", "x"}, {"y"})).find("as another input than its first"),
+            std::string::npos);
+  EXPECT_NE(refusal(makeNode("Concat", {"x", ""}, {"y"})).find("input 1 is not of text"),
+            std::string::npos);
+  EXPECT_NE(refusal(makeNode("Where", {"c", "x", "f"}, {"y"})).find("input 2 is not of text"),
+            std::string::npos);
+  EXPECT_NE(refusal(makeNode("Cast", {"f"}, {"y"}, {makeAttribute("to", int64_t(8))}))
+                .find("casts to string are not supported"),
+            std::string::npos);
+  auto branch = std::make_shared<Graph>();
+  branch->name = "branch";
+  branch->nodes = {makeNode("Identity", {"x"}, {"own"})};
+  branch->outputs = {makeValue("own", DataType::String, {3})};
+  EXPECT_NE(refusal(makeNode("If", {"c"}, {"y"},
+                             {makeAttribute("then_branch", branch),
+                              makeAttribute("else_branch", branch)}))
+                .find("an output of the graph inside, is text"),
+            std::string::npos);
+}
+
+TEST_F(ImportGraphTest, TextsThatAreNoneAreRefused) {
+  model.graph.inputs = {makeValue("x", DataType::String, {1})};
+  model.graph.nodes = {makeNode("Equal", {"x", "k"}, {"y"})};
+  model.graph.outputs = {makeValue("y", DataType::Bool, {1})};
+  model.opsets = {{"", 20}};
+  Tensor constant;
+  constant.name = "k";
+  constant.type = DataType::String;
+  constant.shape = {1};
+  for (const std::string &text :
+       {std::string("\xff"), std::string("a\0b", 3), std::string((1 << 16) + 1, 'a')}) {
+    constant.strings = {text};
+    model.graph.initializers = {constant};
+    EXPECT_NE(import().find("m.onnx:k: has text that is no UTF-8"), std::string::npos);
+  }
+  constant.strings = {"a"};
+  model.graph.initializers = {constant};
+  EXPECT_EQ(import(), "");
+  options.textWidths = {{"k", 4}};
+  EXPECT_NE(import().find("--text-width=k: the model has no such input of text"),
+            std::string::npos);
+}
