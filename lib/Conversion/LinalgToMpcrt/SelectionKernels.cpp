@@ -92,13 +92,20 @@ struct BoxSelection {
   }
   Box loadBox(Scalars &s, Value number) const;
   Value sharesTooMuch(Scalars &s, const Box &a, const Box &b) const;
+  void storePlace(Scalars &s, Value number, Value buffer, Value place) const {
+    s.store(s.castIndex(number, s.builder.getI32Type()), buffer, at(place));
+  }
   /// Writes to `left` the boxes that may be chosen; how many they are.
   Value findCandidates(Scalars &s) const;
-  /// The best of the first `count` of `left`.
-  Value findBest(Scalars &s, Value count) const;
-  /// Leaves those of the first `count` of `left` that are not `best` and do not share too much with
-  /// it; how many they are.
-  Value keepOthers(Scalars &s, Value count, Value best) const;
+  /// Whether box `a` is chosen before `b`: the better score, or the earlier one of equal scores.
+  Value isBefore(Scalars &s, Value a, Value b) const;
+  /// Makes a heap of the first `count` of `left`, which is one below `root` already: no box comes
+  /// before the one at half of its place.
+  void siftDown(Scalars &s, Value root, Value count) const;
+  /// Takes the first box out of the heap.
+  Value takeBest(Scalars &s, Value count) const;
+  /// Whether the box shares too much with one of the first `chosen` of `picks`.
+  Value isSuppressed(Scalars &s, Value number, Value chosen) const;
   void emit(Scalars &s) const;
 };
 } // namespace
@@ -157,47 +164,90 @@ Value BoxSelection::findCandidates(Scalars &s) const {
   })[0];
 }
 
-Value BoxSelection::findBest(Scalars &s, Value count) const {
-  Value first = loadPlace(s, s.index(0));
-  Value score = s.loadWide(scores, at(first), wide);
-  return s.repeat(s.index(1), count, {score, first}, [&](Scalars in, Value j, ValueRange best) {
-    Value number = loadPlace(in, j), own = in.loadWide(scores, at(number), wide);
-    // NaN is worse than any number.
-    Value replacesNaN = in.both(in.compare(FloatPredicate::UNO, best[0], best[0]),
-                                in.compare(FloatPredicate::ORD, own, own));
-    Value isBetter = in.either(in.compare(FloatPredicate::OGT, own, best[0]), replacesNaN);
-    return SmallVector<Value>{in.select(isBetter, own, best[0]),
-                              in.select(isBetter, number, best[1])};
-  })[1];
+Value BoxSelection::isBefore(Scalars &s, Value a, Value b) const {
+  Value scoreA = s.loadWide(scores, at(a), wide), scoreB = s.loadWide(scores, at(b), wide);
+  // NaN is worse than any number.
+  auto isBetter = [&](Value one, Value other) {
+    Value replacesNaN = s.both(s.compare(FloatPredicate::UNO, other, other),
+                               s.compare(FloatPredicate::ORD, one, one));
+    return s.either(s.compare(FloatPredicate::OGT, one, other), replacesNaN);
+  };
+  Value isEarlier = s.compare(arith::CmpIPredicate::ult, a, b),
+        no = s.number(s.builder.getI1Type(), 0);
+  return s.either(isBetter(scoreA, scoreB), s.select(isBetter(scoreB, scoreA), no, isEarlier));
 }
 
-Value BoxSelection::keepOthers(Scalars &s, Value count, Value best) const {
-  const Box chosen = loadBox(s, best);
-  return s.repeat(s.index(0), count, {s.index(0)}, [&](Scalars in, Value j, ValueRange kept) {
-    Value number = loadPlace(in, j);
-    in.store(in.castIndex(number, in.builder.getI32Type()), left, at(kept[0]));
-    Value goes = in.either(in.compare(arith::CmpIPredicate::eq, number, best),
-                           sharesTooMuch(in, chosen, loadBox(in, number)));
-    Value stays =
-        in.select(goes, in.number(in.builder.getI1Type(), 0), in.number(in.builder.getI1Type(), 1));
-    return SmallVector<Value>{in.countIf(kept[0], stays)};
+void BoxSelection::siftDown(Scalars &s, Value root, Value count) const {
+  const int64_t most = cast<MemRefType>(left.getType()).getDimSize(2);
+  Value levels = s.index(llvm::Log2_64_Ceil(uint64_t(most) + 1));
+  s.repeat(s.index(0), levels, {root}, [&](Scalars in, Value, ValueRange carried) {
+    Value place = carried[0], one = in.index(1);
+    Value child = in.add(in.add(place, place), one);
+    auto branch = scf::IfOp::create(in.builder, in.loc, TypeRange(in.builder.getIndexType()),
+                                    in.compare(arith::CmpIPredicate::ult, child, count),
+                                    /*withElseRegion=*/true);
+    Scalars then{branch.getThenBodyBuilder(), in.loc}, none{branch.getElseBodyBuilder(), in.loc};
+    Value next = then.add(child, one);
+    Value sibling = then.select(then.compare(arith::CmpIPredicate::ult, next, count), next, child);
+    Value better = then.select(isBefore(then, loadPlace(then, sibling), loadPlace(then, child)),
+                               sibling, child);
+    Value above = loadPlace(then, place), below = loadPlace(then, better);
+    Value rises = isBefore(then, below, above);
+    storePlace(then, then.select(rises, below, above), left, place);
+    storePlace(then, then.select(rises, above, below), left, better);
+    // Behind the last place nothing is left to do.
+    scf::YieldOp::create(then.builder, then.loc, then.select(rises, better, count));
+    scf::YieldOp::create(none.builder, none.loc, count);
+    return SmallVector<Value>{branch.getResult(0)};
+  });
+}
+
+Value BoxSelection::takeBest(Scalars &s, Value count) const {
+  Value first = s.index(0), best = loadPlace(s, first);
+  Value others = arith::SubIOp::create(s.builder, s.loc, count, s.index(1));
+  storePlace(s, loadPlace(s, others), left, first);
+  siftDown(s, first, others);
+  return best;
+}
+
+Value BoxSelection::isSuppressed(Scalars &s, Value number, Value chosen) const {
+  const Box box = loadBox(s, number);
+  Value no = s.number(s.builder.getI1Type(), 0);
+  return s.repeat(s.index(0), chosen, {no}, [&](Scalars in, Value j, ValueRange is) {
+    Value other = in.castIndex(in.load(picks, at(j)), in.builder.getIndexType());
+    return SmallVector<Value>{in.either(is[0], sharesTooMuch(in, loadBox(in, other), box))};
   })[0];
 }
 
 void BoxSelection::emit(Scalars &s) const {
-  Value limit = s.index(cast<MemRefType>(picks.getType()).getDimSize(2));
+  Value limit = s.index(cast<MemRefType>(picks.getType()).getDimSize(2)), zero = s.index(0);
   Value candidates = findCandidates(s);
-  s.repeat(s.index(0), limit, {candidates}, [&](Scalars in, Value k, ValueRange count) {
-    Value areSome = in.compare(arith::CmpIPredicate::ugt, count[0], in.index(0));
+  Value half = arith::DivUIOp::create(s.builder, s.loc, candidates, s.index(2));
+  s.repeat(zero, half, {}, [&](Scalars in, Value i, ValueRange) {
+    Value from = arith::SubIOp::create(in.builder, in.loc, half, in.index(1));
+    siftDown(in, arith::SubIOp::create(in.builder, in.loc, from, i), candidates);
+    return SmallVector<Value>();
+  });
+  Value chosen = s.repeat(zero, candidates, {zero}, [&](Scalars in, Value i, ValueRange number) {
     auto branch = scf::IfOp::create(in.builder, in.loc, TypeRange(in.builder.getIndexType()),
-                                    areSome, /*withElseRegion=*/true);
-    Scalars then{branch.getThenBodyBuilder(), in.loc}, none{branch.getElseBodyBuilder(), in.loc};
-    Value best = findBest(then, count[0]);
-    then.store(then.castIndex(best, then.builder.getI32Type()), picks, at(k));
-    scf::YieldOp::create(then.builder, then.loc, keepOthers(then, count[0], best));
-    none.store(none.number(none.builder.getI32Type(), -1), picks, at(k));
-    scf::YieldOp::create(none.builder, none.loc, none.index(0));
+                                    in.compare(arith::CmpIPredicate::ult, number[0], limit),
+                                    /*withElseRegion=*/true);
+    Scalars then{branch.getThenBodyBuilder(), in.loc};
+    Value count = arith::SubIOp::create(then.builder, then.loc, candidates, i);
+    Value best = takeBest(then, count);
+    Value no = then.number(then.builder.getI1Type(), 0),
+          yes = then.number(then.builder.getI1Type(), 1);
+    Value stays = then.select(isSuppressed(then, best, number[0]), no, yes);
+    // One that does not stay is overwritten by what comes next.
+    storePlace(then, best, picks, number[0]);
+    scf::YieldOp::create(then.builder, then.loc, then.countIf(number[0], stays));
+    OpBuilder none = branch.getElseBodyBuilder();
+    scf::YieldOp::create(none, in.loc, number[0]);
     return SmallVector<Value>{branch.getResult(0)};
+  })[0];
+  s.repeat(chosen, limit, {}, [&](Scalars in, Value k, ValueRange) {
+    in.store(in.number(in.builder.getI32Type(), -1), picks, at(k));
+    return SmallVector<Value>();
   });
 }
 

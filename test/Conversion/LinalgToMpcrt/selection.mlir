@@ -18,16 +18,19 @@ func.func @compact(%m: memref<8xi1> {mpc.input = "m"}, %p: memref<8xi64> {mpcrt.
 
 // -----
 
-// One iteration for each class of each sample; a step has a best box as long as some are left.
+// One iteration for each class of each sample: candidates, a heap of them, and those that are taken out of it, each
+// beside the chosen ones.
 // CHECK-LABEL: func.func private @kernel_boxes_select_boxes
-// CHECK: scf.for
 // CHECK: arith.divui
 // CHECK: arith.remui
-// CHECK: scf.for
+// CHECK: %[[CANDIDATES:.*]] = scf.for
 // CHECK: arith.cmpf ogt
-// CHECK: scf.for
+// CHECK: %[[HALF:.*]] = arith.divui %[[CANDIDATES]]
+// CHECK: scf.for %{{.*}} = %{{.*}} to %[[HALF]] step
+// CHECK: %[[CHOSEN:.*]] = scf.for %{{.*}} = %{{.*}} to %[[CANDIDATES]] step %{{.*}} iter_args(%[[NUMBER:.*]] = %{{.*}}) -> (index)
 // CHECK: scf.if
-// CHECK: } else {
+// CHECK: scf.for %{{.*}} = %{{.*}} to %[[NUMBER]] step %{{.*}} iter_args(%{{.*}} = %false
+// CHECK: scf.for %{{.*}} = %[[CHOSEN]] to
 // CHECK: memref.store %c-1_i32
 // CHECK-LABEL: func.func @boxes
 // CHECK: %[[COUNT:.*]] = arith.muli
