@@ -17,6 +17,9 @@
 
 namespace mpc::rt {
 
+// The most bytes that a row of lhs has when it is read unpacked, and the most chunks of steps then.
+constexpr int64_t longestRow = 4096, mostPieces = 16;
+
 class BlockedLayout {
 public:
   // `packsOnce`: threads pack the columns that they multiply.
@@ -32,7 +35,7 @@ public:
     ReluBits bits = {};
     float *rhsSums = nullptr; // or null: receives the sums of the columns of rhs, row by row
   };
-  static constexpr int64_t mostShortColumns = 512; // of products of short rows
+  static constexpr int64_t mostShortColumns = 1024; // of products of short rows
   const char *name() const { return kernel.name; }
   const MicroKernel &microKernel() const { return kernel; }
   // Both operands are of dtypes that the kernel packs.
@@ -48,7 +51,10 @@ public:
     for (const PieceKernel *const &place : kernel.pieces)
       if (place == pieces)
         return &place;
-    return pieces == kernel.piecesBetween ? &kernel.piecesBetween : &kernel.piecesOfVector;
+    for (const PieceKernel *const &place : kernel.ofShortRows)
+      if (place == pieces)
+        return &place;
+    return &kernel.piecesOfVector;
   }
   // The size of a packed rhs.
   uint64_t packedBytes(const Contraction &shape) const;
@@ -78,7 +84,10 @@ protected:
   // fewer of them empty so, of short rows that are read where they lie.
   bool isNarrow(const Contraction &shape) const { return &lanePieces(shape) != kernel.pieces[0]; }
   const PieceKernel &lanePieces(const Contraction &shape) const;
+  // Whether rows by packed weights may be multiplied some at a time by all of these, and whether
+  // they are so many that this is done.
   bool isOfShortRows(const Contraction &shape) const;
+  bool areManyShortRows(const Contraction &shape) const;
   int64_t panelsOf(const Contraction &shape) const {
     const int64_t columns = lanePieces(shape).columns;
     return (shape.n + columns - 1) / columns;
@@ -101,6 +110,8 @@ protected:
   }
   RhsPacking rhsPackingOf(const Contraction &shape, const Grid &grid, const Result &result) const;
   int64_t columnBytesOf(const Contraction &shape, const Grid &grid) const;
+  // The dtype of rows that the kernel reads where they lie.
+  mpc_rt_dtype_t readDtype() const { return kernel.depth == 1 ? MPC_RT_FLOAT32 : MPC_RT_BFLOAT16; }
   // The kernel reads rows of lhs where they lie.
   bool readsLanes(const Contraction &shape) const;
   bool mayReadLhsAsItLies(const Contraction &shape) const;
@@ -115,12 +126,11 @@ protected:
 // Every block of a product asks for these, so that they are inlined.
 
 inline bool BlockedLayout::readsLanes(const Contraction &shape) const {
-  const mpc_rt_dtype_t read = kernel.depth == 1 ? MPC_RT_FLOAT32 : MPC_RT_BFLOAT16;
   const int64_t chunks = ceilDivide(stepsOf(shape.k), kernel.steps);
   // Each piece may end with a part of a step, but only the last one does.
   const bool areStepsWhole =
       shape.k % (chunks == 1 ? lanePieces(shape).multiple : kernel.depth) == 0;
-  return !shape.transposeLhs && shape.lhs == read && !shape.roundsLhs && areStepsWhole;
+  return !shape.transposeLhs && shape.lhs == readDtype() && !shape.roundsLhs && areStepsWhole;
 }
 
 inline PanelOperand BlockedLayout::lhsOf(const Contraction &shape, const void *data) const {
@@ -166,10 +176,20 @@ inline const uint8_t *BlockedLayout::chunkOf(const PanelOperand &side, const Pan
 
 inline bool BlockedLayout::isOfShortRows(const Contraction &shape) const {
   // All panels stay in the second-level cache.
-  constexpr int64_t mostWeightBytes = 512 << 10;
-  return kernel.piecesOfVector && shape.batch == 1 && !shape.transposeLhs && !shape.roundsLhs &&
-         shape.lhs == MPC_RT_FLOAT32 && shape.k <= kernel.steps && shape.n <= mostShortColumns &&
-         shape.k * shape.n * int64_t{sizeof(float)} <= mostWeightBytes;
+  constexpr int64_t mostWeightBytes = 640 << 10, stepBytesOfColumn = sizeof(float);
+  return kernel.ofShortRows[0] && shape.batch == 1 && !shape.transposeLhs && !shape.roundsLhs &&
+         shape.lhs == readDtype() && shape.k % kernel.depth == 0 &&
+         stepsOf(shape.k) <= std::min(longestRow / stepBytesOfColumn, mostPieces * kernel.steps) &&
+         shape.n <= mostShortColumns &&
+         stepsOf(shape.k) * shape.n * stepBytesOfColumn <= mostWeightBytes;
+}
+
+// Threads share the columns of larger weights for a few rows, so that each reads a part of them.
+inline bool BlockedLayout::areManyShortRows(const Contraction &shape) const {
+  constexpr int64_t fewRows = 64, nearColumns = 512, nearSteps = 512, nearWeights = 128 << 10;
+  const bool areNear = kernel.depth == 1 && shape.n <= nearColumns && shape.k <= nearSteps &&
+                       shape.k * shape.n <= nearWeights;
+  return isOfShortRows(shape) && (shape.m > fewRows || areNear);
 }
 
 inline const PieceKernel &BlockedLayout::lanePieces(const Contraction &shape) const {
@@ -179,11 +199,16 @@ inline const PieceKernel &BlockedLayout::lanePieces(const Contraction &shape) co
     return many;
   if (vector && shape.n <= vector->columns)
     return *vector;
+  const PieceKernel *fewest = shape.n <= few.columns ? &few : &many;
+  if (!isOfShortRows(shape))
+    return *fewest;
   const auto filled = [&](const PieceKernel &pieces) {
     return ceilDivide(shape.n, pieces.columns) * pieces.columns;
   };
-  const bool isFewer = isOfShortRows(shape) && filled(few) < filled(many);
-  return shape.n <= few.columns || isFewer ? few : many;
+  for (const PieceKernel *pieces : {kernel.ofShortRows[0], kernel.ofShortRows[1], &few})
+    if (pieces && filled(*pieces) < filled(*fewest))
+      fewest = pieces;
+  return *fewest;
 }
 
 } // namespace mpc::rt

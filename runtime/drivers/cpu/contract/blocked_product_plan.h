@@ -34,9 +34,6 @@ inline void raise(std::atomic<uint32_t> &most, uint32_t own) {
   }
 }
 
-// Chunks of a row of lhs that is read where it lies.
-constexpr int64_t mostPieces = 16;
-
 // A large result is written without reading what was there before, and without displacing what the
 // caches hold: by the time somebody reads it, it would have left them anyway.
 inline bool streamsResult(const Contraction &shape, const void *out) {

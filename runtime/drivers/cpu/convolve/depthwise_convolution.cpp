@@ -234,7 +234,7 @@ void DepthwiseConvolution::multiplyAndFinishBand(Workspace &own, const Call &cal
 void DepthwiseConvolution::multiplyBand(Workspace &own, const Call &call, int64_t sample,
                                         int64_t band, const Group &group) const {
   const ConvolutionResult &result = call.result;
-  const bool isWritten = isRead(to) && !shape.hasBias && !shape.relu; // by the sums themselves
+  const bool isWritten = isRead(to) && !shape.relu; // by the sums themselves
   const int64_t ofRow = to.pixels * shape.channels;
   widenFilter(own, call.rhs, call.bias, group);
   std::fill(own.lhs.held.begin(), own.lhs.held.end(), -1);
@@ -255,9 +255,16 @@ void DepthwiseConvolution::multiplyBand(Workspace &own, const Call &call, int64_
     own.next.clear();
     for (int64_t source : fetchedRows[static_cast<size_t>(row)])
       own.next.push_back(rowOf(own.lhs, call.lhs, sample, source, group));
-    const DepthwiseRows rows = {
-        own.rows.data(), own.weights.data(), ssize(met),     strideOf(from), taps, sums,
-        sumStride,       own.next.data(),    ssize(own.next)};
+    const DepthwiseRows rows = {own.rows.data(),
+                                own.weights.data(),
+                                ssize(met),
+                                strideOf(from),
+                                taps,
+                                sums,
+                                sumStride,
+                                isWritten && shape.hasBias ? own.bias + group.first : nullptr,
+                                own.next.data(),
+                                ssize(own.next)};
     for (const DepthwiseStrips &same : cover.strips)
       kernels.multiplyStrips(same.form, same.strips.data(), ssize(same.strips), rows,
                              group.vectors);

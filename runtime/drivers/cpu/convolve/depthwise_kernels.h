@@ -17,6 +17,7 @@ struct DepthwiseRows {
   int64_t rowCount, rowStride, weightsOfVector;
   float *result;
   int64_t resultStride;
+  const float *bias; // added to sums; null: none
   // Rows that the next row of the result meets first, to be fetched meanwhile.
   const float *const *next;
   int64_t nextCount;

@@ -21,6 +21,8 @@ struct Step : Vectors512 {
 
 constexpr PieceKernel manyColumns = pieceKernel<Step, Packs, panelColumns>(UpTo6{});
 constexpr PieceKernel aFewColumns = pieceKernel<Step, Packs, fewColumns>(UpTo12{});
+constexpr PieceKernel between = pieceKernel<Step, Packs, columnsBetween>(UpTo8{});
+constexpr PieceKernel ofVector = pieceKernel<Step, Packs, Vectors512::lanes>(UpTo12{});
 
 // Two rows of weights as one step. Numbers are exact: what bfloat16 holds is the upper half of its
 // float32.
@@ -123,7 +125,7 @@ struct LookUpAndMultiply : LookUp {
 
 const MicroKernel avx512BFloat16 =
     pairKernel("avx512_bfloat16", /*steps=*/512, /*blockRows=*/384, multiplyPanels<Step>,
-               manyColumns, aFewColumns, &avx512BFloat16Weights);
+               manyColumns, aFewColumns, &avx512BFloat16Weights, &between, &ofVector);
 
 const WeightKernel avx512BFloat16Weights = {
     "avx512_bfloat16_weights",

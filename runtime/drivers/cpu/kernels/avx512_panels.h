@@ -19,12 +19,29 @@ inline __mmask16 firstOf(int64_t count) {
                       : static_cast<__mmask16>((1u << count) - 1);
 }
 
+// What is added and the least result: -0 and -infinity change nothing. Where both operands of a
+// maximum are zeros, or one is NaN, it is the second.
+struct Finish512 {
+  explicit Finish512(const FinishedRows &to)
+      : bias(to.bias), least(_mm512_set1_ps(to.relu ? 0.0f : -__builtin_inff())) {}
+  __m512 biasAt(int64_t column, __mmask16 mask) const {
+    const __m512 none = _mm512_set1_ps(-0.0f);
+    return bias ? _mm512_mask_loadu_ps(none, mask, bias + column) : none;
+  }
+  __m512 finish(__m512 sums, __m512 added) const {
+    return _mm512_max_ps(least, _mm512_add_ps(sums, added));
+  }
+  const float *const bias;
+  const __m512 least;
+};
+
 // Implements what vector_panels.h asks of a vector.
 struct Vectors512 {
   using Sums = __m512;
   using Words = __m512i;
   static constexpr int64_t lanes = 16, panelRows = 6, panelColumns = 64, fetchingSteps = 1,
                            lhsStepsAhead = 0;
+  static constexpr bool finishesTiles = false;
   static constexpr bool masksLoads = true;
   static Sums zero() { return _mm512_setzero_ps(); }
   static Sums load(const float *from) { return _mm512_load_ps(from); }
@@ -45,52 +62,43 @@ struct Vectors512 {
     else
       _mm512_mask_storeu_epi32(to, firstOf(count), values);
   }
-};
-
-template <bool hasBias, bool hasRelu> void finishRows(const FinishedTile &tile) {
-  constexpr int64_t lanes = Vectors512::lanes, half = lanes / 2;
-  const int64_t whole = tile.columns / lanes * lanes, rest = tile.columns - whole;
-  const auto finished = [](__m512 sums, __m512 bias) {
-    const __m512 values = hasBias ? _mm512_add_ps(sums, bias) : sums;
-    const __mmask16 isNegative =
-        hasRelu ? _mm512_cmp_ps_mask(values, _mm512_setzero_ps(), _CMP_LT_OQ) : __mmask16{0};
-    return hasRelu ? _mm512_mask_mov_ps(values, isNegative, _mm512_setzero_ps()) : values;
-  };
-  for (int64_t row = 0; row < tile.rowCount; ++row) {
-    const float *sums = tile.sums + row * tile.sumStride;
-    float *to = tile.rows[row];
-    for (int64_t column = 0; column < whole; column += lanes)
-      _mm512_storeu_ps(to + column,
-                       finished(_mm512_load_ps(sums + column),
-                                hasBias ? _mm512_loadu_ps(tile.bias + column) : __m512{}));
-    if (rest == 0)
-      continue;
-    const __m512 last =
-        finished(_mm512_load_ps(sums + whole),
-                 hasBias ? _mm512_maskz_loadu_ps(firstOf(rest), tile.bias + whole) : __m512{});
-    if (rest == half)
-      _mm256_storeu_ps(to + whole, _mm512_castps512_ps256(last));
-    else
-      _mm512_mask_storeu_ps(to + whole, firstOf(rest), last);
+  // All columns of the panel exist.
+  template <int64_t count, int64_t vectors>
+  static void finishSums(const Sums (&sums)[count][vectors], const FinishedRows &to) {
+    const Finish512 kind(to);
+    __m512 bias[vectors];
+    for (int64_t j = 0; j < vectors; ++j)
+      bias[j] = kind.biasAt(j * lanes, ~__mmask16{0});
+    for (int64_t i = 0; i < count; ++i)
+      for (int64_t j = 0; j < vectors; ++j)
+        _mm512_storeu_ps(to.rows[i] + j * lanes, kind.finish(sums[i][j], bias[j]));
   }
-}
 
-inline void finishTile(const FinishedTile &tile) {
-  if (tile.bias)
-    (tile.relu ? finishRows<true, true> : finishRows<true, false>)(tile);
-  else
-    (tile.relu ? finishRows<false, true> : finishRows<false, false>)(tile);
-}
-
-// `kernel`, whose tiles are finished in vectors.
-constexpr PieceKernel withFinish(PieceKernel kernel) {
-  kernel.finish = finishTile;
-  return kernel;
-}
+  // The same from memory, where columns are missing.
+  static void finishRows(const float *sums, int64_t stride, int64_t count, const FinishedRows &to) {
+    constexpr int64_t half = lanes / 2;
+    const Finish512 kind(to);
+    for (int64_t column = 0; column < to.columns; column += lanes) {
+      const int64_t left = to.columns - column;
+      const __mmask16 mask = firstOf(left);
+      const __m512 bias = kind.biasAt(column, mask);
+      for (int64_t i = 0; i < count; ++i) {
+        const __m512 values = kind.finish(_mm512_load_ps(sums + i * stride + column), bias);
+        float *target = to.rows[i] + column;
+        if (left >= lanes)
+          _mm512_storeu_ps(target, values);
+        else if (left == half)
+          _mm256_storeu_ps(target, _mm512_castps512_ps256(values));
+        else
+          _mm512_mask_storeu_ps(target, mask, values);
+      }
+    }
+  }
+};
 
 constexpr int64_t panelRows = Vectors512::panelRows, panelColumns = Vectors512::panelColumns;
 constexpr int64_t panelVectors = panelColumns / Vectors512::lanes;
-constexpr int64_t fewColumns = 32;
+constexpr int64_t fewColumns = 32, columnsBetween = 48;
 
 } // namespace
 } // namespace mpc::rt
