@@ -6,9 +6,7 @@
 // CHECK: llvm.fadd
 // CHECK-COUNT-2: llvm.add %{{.*}} : i32
 // CHECK-NOT: llvm.add %{{.*}} : i32
-// CHECK: llvm.intr.maximum
-// CHECK-NOT: llvm.add %{{.*}} : i32
-// CHECK: llvm.intr.minimum
+// CHECK-COUNT-4: llvm.select %{{.*}} : i1, f32
 // CHECK-NOT: llvm.add %{{.*}} : i32
 // CHECK: llvm.lshr
 // CHECK-NEXT: llvm.trunc %{{.*}} : i32 to i16
@@ -34,7 +32,7 @@ func.func private @clamps(%x: memref<?xbf16>, %to: memref<?xbf16>, %batch: index
 
 // A bound that bfloat16 lacks is rounded, and so is a sum.
 // CHECK-LABEL: llvm.func {{.*}}@rounds
-// CHECK: llvm.intr.minimum
+// CHECK-COUNT-2: llvm.select %{{.*}} : i1, f32
 // CHECK-COUNT-2: llvm.add %{{.*}} : i32
 // CHECK: llvm.fadd
 // CHECK-COUNT-2: llvm.add %{{.*}} : i32

@@ -101,20 +101,35 @@ void BlockedProduct::run(const Contraction &shape, const void *lhs, const void *
     *result.largest = most.load(std::memory_order_relaxed);
 }
 
+// Threads that have no rows of their own share the columns: weights come from a core's second-level
+// cache, which takes longer than to begin and end a loop while all are awake.
+static bool sharesColumns(const Contraction &shape, int64_t rows) {
+  constexpr int64_t fewestProducts = 1 << 15, mostRows = 8;
+  return rows == shape.m && rows <= mostRows && shape.m * shape.n * shape.k >= fewestProducts;
+}
+
 void BlockedProduct::runRows(const Contraction &shape, const void *lhs, const void *packedRhs,
                              const float *bias, void *out, int64_t begin, int64_t end) const {
-  const Panels panels{static_cast<const uint8_t *>(packedRhs), 0, panelsOf(shape)};
-  Block block{lhsOf(shape, lhs), rhsOf(shape, nullptr, isNarrow(shape)), {}, panels,
-              RhsPacking::none,
-              /*batch=*/0};
-  block.columns = shape.n;
-  alignas(64) uint8_t state[microKernelStateBytes];
-  kernel.enter(state);
-  for (block.row = begin; block.row < end; block.row += block.rows) {
-    block.rows = std::min(kernel.blockRows, end - block.row);
-    multiplyRows(shape, block, bias, {out});
-  }
-  kernel.leave(state);
+  const int64_t panels = panelsOf(shape), width = lanePieces(shape).columns;
+  const Panels weights{static_cast<const uint8_t *>(packedRhs), 0, panels};
+  const auto multiply = [&](int64_t firstPanel, int64_t lastPanel) {
+    Block block{lhsOf(shape, lhs), rhsOf(shape, nullptr, isNarrow(shape)), {}, weights,
+                RhsPacking::none,
+                /*batch=*/0};
+    block.column = firstPanel * width;
+    block.columns = std::min(lastPanel * width, shape.n) - block.column;
+    alignas(64) uint8_t state[microKernelStateBytes];
+    kernel.enter(state);
+    for (block.row = begin; block.row < end; block.row += block.rows) {
+      block.rows = std::min(kernel.blockRows, end - block.row);
+      multiplyRows(shape, block, bias, {out});
+    }
+    kernel.leave(state);
+  };
+  if (sharesColumns(shape, end - begin))
+    team.forRange(panels, 1, multiply);
+  else
+    multiply(0, panels);
 }
 
 uint32_t BlockedProduct::multiplyRows(const Contraction &shape, const Block &block,
