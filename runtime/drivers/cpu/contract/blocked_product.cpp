@@ -147,6 +147,12 @@ uint32_t BlockedProduct::multiplyRows(const Contraction &shape, const Block &blo
   tile.sumStride = pieces.columns;
   tile.first = true;
   Piece chunks[mostPieces];
+  // Nothing is asked of rows beside bias and relu.
+  const bool isComplete = !result.bits.where && !result.bits.mask && !result.largest;
+  uint8_t *rowsAt[mostPieceRows];
+  FinishedRows finished = {rowsAt, 0, nullptr, shape.relu};
+  if (pieces.finishedDtype == static_cast<int>(shape.out) && isComplete && !shape.accumulate)
+    tile.finished = &finished;
   const int64_t outBytes = elementBytes(shape.out), rowBytes = shape.n * outBytes;
   const int64_t laneBytes = shape.k * elementBytes(shape.lhs);
   tile.pieces = chunks;
@@ -159,6 +165,8 @@ uint32_t BlockedProduct::multiplyRows(const Contraction &shape, const Block &blo
                               std::min(kernel.steps, steps - first)};
     const int64_t columns = std::min(pieces.columns, block.columns - column);
     const auto *columnBias = bias ? bias + block.column + column : nullptr;
+    finished.columns = columns;
+    finished.bias = shape.hasBias ? columnBias : nullptr;
     auto *target = const_cast<uint8_t *>(
         at(result.out, (block.batch * shape.m + block.row) * shape.n + block.column + column,
            shape.out));
@@ -168,11 +176,16 @@ uint32_t BlockedProduct::multiplyRows(const Contraction &shape, const Block &blo
       const uint8_t *lanes[mostPieceRows];
       for (int64_t i = 0; i < rows; ++i, lane += laneBytes) {
         lanes[i] = lane;
-        fetchLines(target + i * rowBytes, columns * outBytes);
+        rowsAt[i] = target + i * rowBytes;
+        fetchLines(rowsAt[i], columns * outBytes);
       }
       tile.lanes = lanes;
       tile.rows = rows;
       pieces.multiply(tile);
+      if (tile.finished) {
+        target += rows * rowBytes;
+        continue;
+      }
       for (int64_t i = 0; i < rows; ++i, target += rowBytes) {
         finish(sums + i * pieces.columns, columnBias, target, static_cast<size_t>(columns));
         most = std::max(most, completeRow(shape, result, block.row + row + i, block.column + column,

@@ -25,18 +25,23 @@ static int64_t shortRowsAtOnce(const Contraction &shape) {
 void BlockedProduct::multiplyShortRows(const Contraction &shape, const void *lhs,
                                        const void *packedRhs, const float *bias,
                                        const Result &result) {
-  const int64_t atOnce = shortRowsAtOnce(shape);
   const Panels weights{static_cast<const uint8_t *>(packedRhs), 0, panelsOf(shape)};
   const int64_t slots = std::min(threadsFor(shape), ceilDivide(shape.m, kernel.rows));
-  // Threads have as many rows each.
-  const int64_t blocks = ceilDivide(ceilDivide(shape.m, slots), atOnce) * slots;
+  // Threads have as many rows each, and blocks whole tiles where they have several.
+  const int64_t atOnce = shortRowsAtOnce(shape), tileRows = lanePieces(shape).rows;
+  const int64_t unit = atOnce > 2 * tileRows ? tileRows : 1;
+  const int64_t blocks = ceilDivide(ceilDivide(shape.m, slots), atOnce + 1 - unit) * slots;
+  const auto firstOf = [&](int64_t block) {
+    const int64_t row = shape.m * block / blocks;
+    return block < blocks && shape.m >= 2 * unit * blocks ? row / unit * unit : row;
+  };
   std::atomic<uint32_t> most{0};
   team.forRange(slots, 1, [&](int64_t begin, int64_t end) {
     alignas(64) uint8_t state[microKernelStateBytes];
     kernel.enter(state);
     uint32_t own = 0;
     for (int64_t i = blocks * begin / slots; i < blocks * end / slots; ++i) {
-      const int64_t first = shape.m * i / blocks, count = shape.m * (i + 1) / blocks - first;
+      const int64_t first = firstOf(i), count = firstOf(i + 1) - first;
       own = std::max(own, multiplyShortRows(shape, lhs, weights, bias, result, first, count));
     }
     kernel.leave(state);
@@ -66,7 +71,7 @@ uint32_t BlockedProduct::multiplyShortRows(const Contraction &shape, const void 
   const uint8_t *lanes = at(lhs, first * shape.k, shape.lhs);
   alignas(cacheLine) float sums[mostPieceSums];
   uint32_t most = 0;
-  float *rows[mostPieceRows];
+  uint8_t *rows[mostPieceRows];
   FinishedRows finished = {rows, 0, nullptr, shape.relu};
   const int64_t steps = stepsOf(shape.k);
   Piece chunks[mostPieces];
@@ -76,7 +81,7 @@ uint32_t BlockedProduct::multiplyShortRows(const Contraction &shape, const void 
   tile.first = true;
   tile.sums = sums;
   tile.sumStride = pieces.columns;
-  if (pieces.finishesTiles && isComplete && shape.out == MPC_RT_FLOAT32 && !shape.accumulate)
+  if (pieces.finishedDtype == static_cast<int>(shape.out) && isComplete && !shape.accumulate)
     tile.finished = &finished;
   for (int64_t panel = 0; panel < weights.panels; ++panel) {
     const int64_t column = panel * pieces.columns;
@@ -95,7 +100,7 @@ uint32_t BlockedProduct::multiplyShortRows(const Contraction &shape, const void 
         if (fetches)
           fetchLines(target + i * rowBytes, finished.columns * elementBytes(shape.out));
         starts[i] = lanes + (row + i) * laneBytes;
-        rows[i] = reinterpret_cast<float *>(target + i * rowBytes);
+        rows[i] = target + i * rowBytes;
       }
       tile.lanes = starts;
       pieces.multiply(tile);

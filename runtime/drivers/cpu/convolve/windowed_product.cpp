@@ -250,18 +250,16 @@ void WindowedProduct::multiply(const Class &windows, int64_t panel, Workspace &o
   const int64_t outBytes = static_cast<int64_t>(dtypeSize(shape.out));
   const int64_t count = std::min(kernel.columns, columns - column);
   const float *panelBias = bias ? bias + column : nullptr;
-  float *rows[mostPieceRows];
-  const FinishedRows finished = {rows, count, panelBias, shape.relu};
-  if (kernel.finishesTiles && shape.out == MPC_RT_FLOAT32)
-    tile.finished = &finished;
   uint8_t *targets[mostPieceRows];
+  const FinishedRows finished = {targets, count, panelBias, shape.relu};
+  if (kernel.finishedDtype == static_cast<int>(shape.out))
+    tile.finished = &finished;
   for (int64_t row = begin; row < end; row += kernel.rows) {
     tile.rows = std::min(kernel.rows, end - row);
     tile.lanes = own.lanes.data() + row;
     for (int64_t i = 0; i < tile.rows; ++i) {
       targets[i] = static_cast<uint8_t *>(out) +
                    (own.rows[static_cast<size_t>(row + i)] * columns + column) * outBytes;
-      rows[i] = reinterpret_cast<float *>(targets[i]);
       fetchLines(targets[i], count * outBytes);
     }
     kernel.multiply(tile);

@@ -7,6 +7,7 @@
 #ifndef MPC_RUNTIME_DRIVERS_CPU_KERNELS_AVX512_PANELS_H
 #define MPC_RUNTIME_DRIVERS_CPU_KERNELS_AVX512_PANELS_H
 
+#include "mpc-rt/dtype.h"
 #include "runtime/drivers/cpu/kernels/transpose16.h"
 #include "runtime/drivers/cpu/kernels/vector_panels.h"
 
@@ -19,29 +20,13 @@ inline __mmask16 firstOf(int64_t count) {
                       : static_cast<__mmask16>((1u << count) - 1);
 }
 
-// What is added and the least result: -0 and -infinity change nothing. Where both operands of a
-// maximum are zeros, or one is NaN, it is the second.
-struct Finish512 {
-  explicit Finish512(const FinishedRows &to)
-      : bias(to.bias), least(_mm512_set1_ps(to.relu ? 0.0f : -__builtin_inff())) {}
-  __m512 biasAt(int64_t column, __mmask16 mask) const {
-    const __m512 none = _mm512_set1_ps(-0.0f);
-    return bias ? _mm512_mask_loadu_ps(none, mask, bias + column) : none;
-  }
-  __m512 finish(__m512 sums, __m512 added) const {
-    return _mm512_max_ps(least, _mm512_add_ps(sums, added));
-  }
-  const float *const bias;
-  const __m512 least;
-};
-
 // Implements what vector_panels.h asks of a vector.
 struct Vectors512 {
   using Sums = __m512;
   using Words = __m512i;
   static constexpr int64_t lanes = 16, panelRows = 6, panelColumns = 64, fetchingSteps = 1,
                            lhsStepsAhead = 0;
-  static constexpr bool finishesTiles = false;
+  static constexpr int finishedDtype = -1;
   static constexpr bool masksLoads = true;
   static Sums zero() { return _mm512_setzero_ps(); }
   static Sums load(const float *from) { return _mm512_load_ps(from); }
@@ -62,38 +47,60 @@ struct Vectors512 {
     else
       _mm512_mask_storeu_epi32(to, firstOf(count), values);
   }
+};
+
+// `Row` is what the result is rounded to. Least values: where both operands of a maximum are zeros,
+// or one is NaN, it is the second.
+template <typename Row> class Finish512 {
+public:
   // All columns of the panel exist.
   template <int64_t count, int64_t vectors>
-  static void finishSums(const Sums (&sums)[count][vectors], const FinishedRows &to) {
-    const Finish512 kind(to);
+  static void storeSums(const __m512 (&sums)[count][vectors], const FinishedRows &to) {
+    if (!to.bias && !to.relu) {
+      for (int64_t i = 0; i < count; ++i)
+        for (int64_t j = 0; j < vectors; ++j)
+          Row::store(to.rows[i] + j * lanes * Row::bytes, sums[i][j]);
+      return;
+    }
+    const Finish512 finish(to);
     __m512 bias[vectors];
     for (int64_t j = 0; j < vectors; ++j)
-      bias[j] = kind.biasAt(j * lanes, ~__mmask16{0});
+      bias[j] = finish.biasAt(j * lanes, ~__mmask16{0});
     for (int64_t i = 0; i < count; ++i)
       for (int64_t j = 0; j < vectors; ++j)
-        _mm512_storeu_ps(to.rows[i] + j * lanes, kind.finish(sums[i][j], bias[j]));
+        Row::store(to.rows[i] + j * lanes * Row::bytes, finish.of(sums[i][j], bias[j]));
   }
-
   // The same from memory, where columns are missing.
-  static void finishRows(const float *sums, int64_t stride, int64_t count, const FinishedRows &to) {
-    constexpr int64_t half = lanes / 2;
-    const Finish512 kind(to);
+  static void storeRows(const float *sums, int64_t stride, int64_t count, const FinishedRows &to) {
+    const Finish512 finish(to);
     for (int64_t column = 0; column < to.columns; column += lanes) {
       const int64_t left = to.columns - column;
-      const __mmask16 mask = firstOf(left);
-      const __m512 bias = kind.biasAt(column, mask);
+      const __m512 bias = finish.biasAt(column, firstOf(left));
       for (int64_t i = 0; i < count; ++i) {
-        const __m512 values = kind.finish(_mm512_load_ps(sums + i * stride + column), bias);
-        float *target = to.rows[i] + column;
+        const __m512 values = finish.of(_mm512_load_ps(sums + i * stride + column), bias);
+        uint8_t *target = to.rows[i] + column * Row::bytes;
         if (left >= lanes)
-          _mm512_storeu_ps(target, values);
-        else if (left == half)
-          _mm256_storeu_ps(target, _mm512_castps512_ps256(values));
+          Row::store(target, values);
         else
-          _mm512_mask_storeu_ps(target, mask, values);
+          Row::storeFirst(target, values, left);
       }
     }
   }
+
+private:
+  static constexpr int64_t lanes = Vectors512::lanes;
+  // To add -0 and to take the larger one of -infinity change nothing.
+  explicit Finish512(const FinishedRows &to)
+      : bias(to.bias), least(_mm512_set1_ps(to.relu ? 0.0f : -__builtin_inff())) {}
+  __m512 biasAt(int64_t column, __mmask16 mask) const {
+    const __m512 none = _mm512_set1_ps(-0.0f);
+    return bias ? _mm512_mask_loadu_ps(none, mask, bias + column) : none;
+  }
+  __m512 of(__m512 sums, __m512 added) const {
+    return _mm512_max_ps(least, _mm512_add_ps(Row::round(sums), added));
+  }
+  const float *const bias;
+  const __m512 least;
 };
 
 constexpr int64_t panelRows = Vectors512::panelRows, panelColumns = Vectors512::panelColumns;

@@ -86,10 +86,10 @@ struct Piece {
   const uint8_t *next = nullptr; // fetched into the second-level cache meanwhile
 };
 
-// Rows of a result in float32 that a tile writes in the place of its sums: bias (null: none) is
-// added, then comes relu, which keeps NaN.
+// Rows of a result that a tile writes in the place of its sums, as VectorKernels::epilogue would:
+// rounded, bias (null: none) added, rounded, then relu, which keeps NaN.
 struct FinishedRows {
-  float *const *rows;
+  uint8_t *const *rows;
   int64_t columns; // that exist of the panel
   const float *bias;
   bool relu;
@@ -122,7 +122,7 @@ struct PieceKernel {
   void (*multiply)(const PieceTile &tile); // of up to `rows` lanes
   // Both read the dtype that panels hold, if a step is longer than many rows of pixels.
   PackPixels packLhsPixels = nullptr, packRhsPixels = nullptr;
-  bool finishesTiles = false; // as PieceTile::finished says, what else VectorKernels::epilogue does
+  int finishedDtype = -1; // of the rows that its tiles finish; -1: they leave sums
 };
 
 struct WeightKernel;

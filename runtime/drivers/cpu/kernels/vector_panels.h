@@ -8,7 +8,8 @@
 // part<index>() takes the words of a step apart (1: not at all); panelRows and panelColumns;
 // fetchingSteps, before which multiplyPieces() fetches lines; and lhsStepsAhead, which
 // multiplyPanels() fetches into the first-level cache, with the next sums; 0: neither; and
-// finishesTiles, whether there are finishSums() and finishRows() for PieceTile::finished.
+// finishedDtype, that of what Step::Finish makes of sums for PieceTile::finished; -1: there is
+// none.
 //
 // This header is for files compiled for one kind of CPU: nothing here has external linkage.
 #ifndef MPC_RUNTIME_DRIVERS_CPU_KERNELS_VECTOR_PANELS_H
@@ -248,16 +249,16 @@ template <typename Step, int64_t rows, int64_t vectors> void multiplyPieces(cons
     for (int64_t i = calls * Step::fetchingSteps; i < steps; ++i)
       addStep();
   }
-  if constexpr (Step::finishesTiles) {
+  if constexpr (Step::finishedDtype >= 0) {
     if (tile.finished && tile.finished->columns >= lanes * vectors)
-      return Step::finishSums(sums, *tile.finished);
+      return Step::Finish::storeSums(sums, *tile.finished);
   }
   for (int64_t i = 0; i < rows; ++i)
     for (int64_t j = 0; j < vectors; ++j)
       Step::store(tile.sums + i * tile.sumStride + lanes * j, sums[i][j]);
-  if constexpr (Step::finishesTiles) {
+  if constexpr (Step::finishedDtype >= 0) {
     if (tile.finished)
-      Step::finishRows(tile.sums, tile.sumStride, rows, *tile.finished);
+      Step::Finish::storeRows(tile.sums, tile.sumStride, rows, *tile.finished);
   }
 }
 
@@ -286,7 +287,7 @@ constexpr PieceKernel pieceKernel(Counts<rows...>) {
           multiplyLanes<Step, columns / Step::lanes, rows...>,
           nullptr,
           nullptr,
-          Step::finishesTiles};
+          Step::finishedDtype};
 }
 
 inline void nothing(void *) {}
