@@ -177,8 +177,10 @@ inline const uint8_t *BlockedLayout::chunkOf(const PanelOperand &side, const Pan
 inline bool BlockedLayout::isOfShortRows(const Contraction &shape) const {
   // All panels stay in the second-level cache.
   constexpr int64_t mostWeightBytes = 640 << 10, stepBytesOfColumn = sizeof(float);
-  return kernel.ofShortRows[0] && shape.batch == 1 && !shape.transposeLhs && !shape.roundsLhs &&
-         shape.lhs == readDtype() && shape.k % kernel.depth == 0 &&
+  // Rows of 16 bits by weights that change were not measured so.
+  const bool isMeasured = kernel.depth == 1 || shape.rhsStays;
+  return kernel.ofShortRows[0] && isMeasured && shape.batch == 1 && !shape.transposeLhs &&
+         !shape.roundsLhs && shape.lhs == readDtype() && shape.k % kernel.depth == 0 &&
          stepsOf(shape.k) <= std::min(longestRow / stepBytesOfColumn, mostPieces * kernel.steps) &&
          shape.n <= mostShortColumns &&
          stepsOf(shape.k) * shape.n * stepBytesOfColumn <= mostWeightBytes;

@@ -58,6 +58,7 @@ protected:
                                  data.out.data(), 1, shape),
               MPC_RT_OK);
     shape.roundsLhs = wideLhs;
+    shape.rhsStays = packed;
     const void *lhs = data.lhs.data();
     if (wideLhs)
       lhs = wideLhs->data();
