@@ -104,34 +104,52 @@ private:
 };
 } // namespace
 
-/// Whether the number is one that `small` has, so that no rounding changes it: it was widened, or
-/// is one of such numbers but for its sign. Rounding keeps the NaNs among these as they are.
-static bool isExactly(Value value, Type small) {
-  Operation *op = value.getDefiningOp();
-  if (!op || !value.getType().isF32())
-    return false;
-  APFloat number(0.0f);
-  if (matchPattern(value, m_ConstantFloat(&number))) {
-    bool losesInfo = true;
-    number.convert(cast<FloatType>(small).getFloatSemantics(), APFloat::rmNearestTiesToEven,
-                   &losesInfo);
-    return !losesInfo && !number.isNaN();
+namespace {
+/// Which float32 numbers `small` has, so that rounding to it changes none of them: those that were
+/// widened, constants, and what extremes, signs and choices make of these. Their NaNs stay as well.
+class ExactNumbers {
+public:
+  explicit ExactNumbers(Type small) : small(cast<FloatType>(small)) {}
+  bool has(Value value) {
+    if (auto known = values.find(value); known != values.end())
+      return known->second;
+    return values[value] = compute(value);
   }
-  if (auto widened = dyn_cast<arith::ExtFOp>(op))
-    return widened.getIn().getType() == small;
-  if (auto select = dyn_cast<arith::SelectOp>(op))
-    return isExactly(select.getTrueValue(), small) && isExactly(select.getFalseValue(), small);
-  return isa<arith::MaximumFOp, arith::MinimumFOp, arith::NegFOp, math::AbsFOp>(op) &&
-         llvm::all_of(op->getOperands(), [&](Value operand) { return isExactly(operand, small); });
-}
+
+private:
+  bool compute(Value value) {
+    Operation *op = value.getDefiningOp();
+    if (!op || !value.getType().isF32())
+      return false;
+    APFloat number(0.0f);
+    if (matchPattern(value, m_ConstantFloat(&number))) {
+      bool losesInfo = true;
+      number.convert(small.getFloatSemantics(), APFloat::rmNearestTiesToEven, &losesInfo);
+      return !losesInfo && !number.isNaN();
+    }
+    if (auto widened = dyn_cast<arith::ExtFOp>(op))
+      return widened.getIn().getType() == small;
+    if (auto select = dyn_cast<arith::SelectOp>(op))
+      return has(select.getTrueValue()) && has(select.getFalseValue());
+    return isa<arith::MaximumFOp, arith::MinimumFOp, arith::NegFOp, math::AbsFOp>(op) &&
+           llvm::all_of(op->getOperands(), [&](Value operand) { return has(operand); });
+  }
+
+  FloatType small;
+  llvm::DenseMap<Value, bool> values;
+};
+} // namespace
 
 /// Takes the widening away behind roundings that change nothing. Those to bfloat16 are found: their
 /// numbers are only moved.
 static DenseSet<Operation *> removeExactRoundings(ModuleOp module) {
+  MLIRContext *context = module.getContext();
+  ExactNumbers ofBFloat16(BFloat16Type::get(context)), ofFloat16(Float16Type::get(context));
   SmallVector<arith::TruncFOp> exact;
   module.walk([&](arith::TruncFOp round) {
     const Type small = round.getType();
-    if ((small.isBF16() || small.isF16()) && isExactly(round.getIn(), small))
+    if ((small.isBF16() && ofBFloat16.has(round.getIn())) ||
+        (small.isF16() && ofFloat16.has(round.getIn())))
       exact.push_back(round);
   });
   DenseSet<Operation *> moves;

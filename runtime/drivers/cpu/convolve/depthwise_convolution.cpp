@@ -22,6 +22,14 @@ template <typename T> int64_t ssize(const std::vector<T> &values) {
 
 } // namespace
 
+static FinishPixels finishOf(const DepthwiseKernels &kernels, mpc_rt_dtype_t dtype) {
+  if (dtype > MPC_RT_FLOAT16)
+    return nullptr;
+  const FinishPixels native =
+      dtype == MPC_RT_BFLOAT16 ? nativeFinishOfBFloat16(kernels.lanes) : nullptr;
+  return native ? native : kernels.finish[dtype];
+}
+
 // ---- Planning -----------------------------------------------------------------------------------
 
 bool DepthwiseConvolution::multiplies(const DepthwiseKernels &kernels, const Convolution &c) {
@@ -40,7 +48,7 @@ DepthwiseConvolution::DepthwiseConvolution(ThreadTeam &team, const DepthwiseKern
                                            const Convolution &shape)
     : team(team), kernels(kernels), shape(shape),
       toFilter(shape.direction == MPC_RT_CONVOLUTION_FILTER_GRADIENT),
-      from{shape.images[1], shape.images[2], shape.lhs},
+      finish(finishOf(kernels, shape.out)), from{shape.images[1], shape.images[2], shape.lhs},
       to{shape.outputs[1], shape.outputs[2], toFilter ? shape.rhs : shape.out},
       taps(shape.kernel[1] * shape.kernel[2]),
       padded(ceilDivide(shape.channels, kernels.lanes) * kernels.lanes),
@@ -276,9 +284,8 @@ void DepthwiseConvolution::multiplyBand(Workspace &own, const Call &call, int64_
       kernels.finishIntegers(own.sums, sumStride, to.pixels, group.channels, own.bias + group.first,
                              reinterpret_cast<int32_t *>(target), shape.channels);
     else if (!isWritten)
-      kernels.finish[shape.out](own.sums, sumStride, to.pixels, group.channels,
-                                shape.hasBias ? own.bias + group.first : nullptr, shape.relu,
-                                target, shape.channels);
+      finish(own.sums, sumStride, to.pixels, group.channels,
+             shape.hasBias ? own.bias + group.first : nullptr, shape.relu, target, shape.channels);
     if (groups == 1)
       result.finish(values, start, start + ofRow);
   }

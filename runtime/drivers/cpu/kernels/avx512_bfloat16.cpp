@@ -43,6 +43,13 @@ struct Step : Vectors512 {
   }
 };
 
+void finishPixels(const float *sums, int64_t stride, int64_t pixels, int64_t channels,
+                  const float *bias, bool relu, void *out, int64_t outStride) {
+  auto *row = static_cast<uint8_t *>(out);
+  for (int64_t pixel = 0; pixel < pixels; ++pixel, row += outStride * BFloat16Row::bytes)
+    Step::Finish::storeRows(sums + pixel * stride, stride, 1, {&row, channels, bias, relu});
+}
+
 constexpr PieceKernel manyColumns = pieceKernel<Step, Packs, panelColumns>(UpTo6{});
 constexpr PieceKernel aFewColumns = pieceKernel<Step, Packs, fewColumns>(UpTo12{});
 constexpr PieceKernel between = pieceKernel<Step, Packs, columnsBetween>(UpTo8{});
@@ -146,6 +153,8 @@ struct LookUpAndMultiply : LookUp {
 };
 
 } // namespace
+
+const FinishPixels avx512FinishBFloat16 = finishPixels;
 
 const MicroKernel avx512BFloat16 =
     pairKernel("avx512_bfloat16", /*steps=*/512, /*blockRows=*/384, multiplyPanels<Step>,

@@ -73,11 +73,13 @@ public:
   // The same from memory, where columns are missing.
   static void storeRows(const float *sums, int64_t stride, int64_t count, const FinishedRows &to) {
     const Finish512 finish(to);
+    const bool isAll = !to.bias && !to.relu; // that rounding does
     for (int64_t column = 0; column < to.columns; column += lanes) {
       const int64_t left = to.columns - column;
       const __m512 bias = finish.biasAt(column, firstOf(left));
       for (int64_t i = 0; i < count; ++i) {
-        const __m512 values = finish.of(_mm512_load_ps(sums + i * stride + column), bias);
+        const __m512 sum = _mm512_loadu_ps(sums + i * stride + column);
+        const __m512 values = isAll ? sum : finish.of(sum, bias);
         uint8_t *target = to.rows[i] + column * Row::bytes;
         if (left >= lanes)
           Row::store(target, values);

@@ -165,6 +165,17 @@ struct MicroKernel {
   const PieceKernel *ofShortRows[2] = {};
 };
 
+// out = round(activation(round(round(sum) + bias))) for the channels of each pixel, as
+// VectorKernels::epilogue has it of rows; bias is null where there is none. Sums may be read up to
+// a whole vector.
+using FinishPixels = void (*)(const float *sums, int64_t stride, int64_t pixels, int64_t channels,
+                              const float *bias, bool relu, void *out, int64_t outStride);
+// To bfloat16 by the CPU's instruction, which takes subnormal numbers for zero, as the arithmetic
+// of a context does.
+extern const FinishPixels avx512FinishBFloat16;
+// Null where the CPU has none, or vectors of another length.
+FinishPixels nativeFinishOfBFloat16(int64_t lanes) noexcept;
+
 // The level of x86-64 that it needs (mpc_rt_isa_t).
 int isaOf(const MicroKernel &kernel) noexcept;
 
