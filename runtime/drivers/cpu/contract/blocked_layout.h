@@ -20,6 +20,11 @@ namespace mpc::rt {
 // The most bytes that a row of lhs has when it is read unpacked, and the most chunks of steps then.
 constexpr int64_t longestRow = 4096, mostPieces = 16;
 
+// The dtype of rows that the kernel reads where they lie.
+inline mpc_rt_dtype_t laneDtypeOf(const MicroKernel &kernel) {
+  return kernel.depth == 1 ? MPC_RT_FLOAT32 : MPC_RT_BFLOAT16;
+}
+
 class BlockedLayout {
 public:
   // `packsOnce`: threads pack the columns that they multiply.
@@ -84,10 +89,8 @@ protected:
   // fewer of them empty so, of short rows that are read where they lie.
   bool isNarrow(const Contraction &shape) const { return &lanePieces(shape) != kernel.pieces[0]; }
   const PieceKernel &lanePieces(const Contraction &shape) const;
-  // Whether rows by packed weights may be multiplied some at a time by all of these, and whether
-  // they are so many that this is done.
+  // Whether rows by packed weights may be multiplied some at a time by all of these.
   bool isOfShortRows(const Contraction &shape) const;
-  bool areManyShortRows(const Contraction &shape) const;
   int64_t panelsOf(const Contraction &shape) const {
     const int64_t columns = lanePieces(shape).columns;
     return (shape.n + columns - 1) / columns;
@@ -110,8 +113,6 @@ protected:
   }
   RhsPacking rhsPackingOf(const Contraction &shape, const Grid &grid, const Result &result) const;
   int64_t columnBytesOf(const Contraction &shape, const Grid &grid) const;
-  // The dtype of rows that the kernel reads where they lie.
-  mpc_rt_dtype_t readDtype() const { return kernel.depth == 1 ? MPC_RT_FLOAT32 : MPC_RT_BFLOAT16; }
   // The kernel reads rows of lhs where they lie.
   bool readsLanes(const Contraction &shape) const;
   bool mayReadLhsAsItLies(const Contraction &shape) const;
@@ -130,7 +131,8 @@ inline bool BlockedLayout::readsLanes(const Contraction &shape) const {
   // Each piece may end with a part of a step, but only the last one does.
   const bool areStepsWhole =
       shape.k % (chunks == 1 ? lanePieces(shape).multiple : kernel.depth) == 0;
-  return !shape.transposeLhs && shape.lhs == readDtype() && !shape.roundsLhs && areStepsWhole;
+  return !shape.transposeLhs && shape.lhs == laneDtypeOf(kernel) && !shape.roundsLhs &&
+         areStepsWhole;
 }
 
 inline PanelOperand BlockedLayout::lhsOf(const Contraction &shape, const void *data) const {
@@ -180,18 +182,10 @@ inline bool BlockedLayout::isOfShortRows(const Contraction &shape) const {
   // Rows of 16 bits by weights that change were not measured so.
   const bool isMeasured = kernel.depth == 1 || shape.rhsStays;
   return kernel.ofShortRows[0] && isMeasured && shape.batch == 1 && !shape.transposeLhs &&
-         !shape.roundsLhs && shape.lhs == readDtype() && shape.k % kernel.depth == 0 &&
+         !shape.roundsLhs && shape.lhs == laneDtypeOf(kernel) && shape.k % kernel.depth == 0 &&
          stepsOf(shape.k) <= std::min(longestRow / stepBytesOfColumn, mostPieces * kernel.steps) &&
          shape.n <= mostShortColumns &&
          stepsOf(shape.k) * shape.n * stepBytesOfColumn <= mostWeightBytes;
-}
-
-// Threads share the columns of larger weights for a few rows, so that each reads a part of them.
-inline bool BlockedLayout::areManyShortRows(const Contraction &shape) const {
-  constexpr int64_t fewRows = 64, nearColumns = 512, nearSteps = 512, nearWeights = 128 << 10;
-  const bool areNear = kernel.depth == 1 && shape.n <= nearColumns && shape.k <= nearSteps &&
-                       shape.k * shape.n <= nearWeights;
-  return isOfShortRows(shape) && (shape.m > fewRows || areNear);
 }
 
 inline const PieceKernel &BlockedLayout::lanePieces(const Contraction &shape) const {

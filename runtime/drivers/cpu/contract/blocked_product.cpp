@@ -9,7 +9,7 @@
 namespace mpc::rt {
 void BlockedProduct::run(const Contraction &shape, const void *lhs, const void *rhs,
                          const void *packedRhs, const float *bias, const Result &result) {
-  if (packedRhs && areManyShortRows(shape))
+  if (packedRhs && isOfShortRows(shape) && areManyRows(kernel, shape))
     return multiplyShortRows(shape, lhs, packedRhs, bias, result);
   if (streamsWeights(shape, packedRhs != nullptr))
     return streamWeights(shape, lhs, rhs, packedRhs, bias, result);

@@ -63,7 +63,7 @@ uint32_t BlockedProduct::multiplyShortRows(const Contraction &shape, const void 
   const int64_t rowBytes = shape.n * elementBytes(shape.out);
   const int64_t laneBytes = shape.k * elementBytes(shape.lhs);
   const bool isConsumed = result.kernel && result.isConsumed && !shape.accumulate;
-  // What is far from the near caches is asked for before a tile is multiplied.
+  // Memory that is far from the near caches is asked for before a tile is multiplied.
   const bool fetches = !isConsumed && shape.m * (laneBytes + rowBytes) >= fewestBytesToFetch;
   alignas(cacheLine) uint8_t staged[mostResultBytes];
   auto *values =
