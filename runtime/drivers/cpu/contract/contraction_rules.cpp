@@ -86,10 +86,11 @@ bool updatesWeights(const Traits &t) { return t.launches && isSingle(t) && t.sha
 // Alone oneDNN takes 0.6 to 1 of the time, but in predictions its threads are woken beside ours,
 // and what follows is a pass (docs/decisions/0135).
 bool isOfKept(const Traits &t) { return isSingle(t) && t.rhsKept; }
-// On a Zen 4 it takes 0.93 to 1 of the time: of larger products that is longer than waking them.
+// On a Zen 4 it takes 0.93 to 1 of the time, of few terms 0.86 to 1: of larger products that is
+// longer than waking them.
 bool isOfKeptAndNotLarge(const Traits &t) {
-  constexpr int64_t manyProducts = 1 << 27;
-  return isOfKept(t) && t.products() <= manyProducts;
+  constexpr int64_t fewTermsHere = 64, manyProducts = 1 << 27, manyOfFewTerms = 1 << 25;
+  return isOfKept(t) && t.products() <= (t.shape.k < fewTermsHere ? manyOfFewTerms : manyProducts);
 }
 bool isSmall(const Traits &t) {
   return isSingle(t) && t.products() <= smallProducts * (isFloat32(t.shape) ? 1 : 2);

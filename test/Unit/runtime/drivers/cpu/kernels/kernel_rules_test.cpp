@@ -84,6 +84,11 @@ TEST(ContractionRules, KeepWeightsOnOneTeamWhereThatWasMeasured) {
     const ContractionTraits ofLarger{avx512Float32, larger, isKept, /*launches=*/false};
     EXPECT_EQ(isWorthwhile(zen5, ofLarger).isTaken, isKept);
     EXPECT_FALSE(isWorthwhile(zen4, ofLarger).isTaken);
+    Contraction ofFewTerms = shape;
+    ofFewTerms.m = 8192, ofFewTerms.k = 63;
+    const ContractionTraits ofShortSums{avx512Float32, ofFewTerms, isKept, /*launches=*/false};
+    EXPECT_EQ(isWorthwhile(zen5, ofShortSums).isTaken, isKept);
+    EXPECT_FALSE(isWorthwhile(zen4, ofShortSums).isTaken);
   }
 }
 
