@@ -23,6 +23,7 @@ struct Contraction {
   bool makesMask = false, readsMask = false;                      // of ReluBits
   bool gelu = false, keepsArgument = false, geluGradient = false; // of GeluArguments
   bool sumsColumns = false, roundsSums = false;                   // of rhs; to the out dtype
+  bool rhsStays = false; // how it is packed may pay over many calls; nothing that is computed
 
   bool operator==(const Contraction &other) const {
     auto fields = [](const Contraction &c) {

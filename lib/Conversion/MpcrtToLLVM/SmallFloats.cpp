@@ -104,6 +104,72 @@ private:
 };
 } // namespace
 
+namespace {
+/// Which float32 numbers `small` has, so that rounding to it changes none of them: those that were
+/// widened, constants, and what extremes, signs and choices make of these. Their NaNs stay as well.
+class ExactNumbers {
+public:
+  explicit ExactNumbers(Type small) : small(cast<FloatType>(small)) {}
+  bool has(Value value) {
+    if (auto known = values.find(value); known != values.end())
+      return known->second;
+    return values[value] = compute(value);
+  }
+
+private:
+  bool compute(Value value) {
+    Operation *op = value.getDefiningOp();
+    if (!op || !value.getType().isF32())
+      return false;
+    APFloat number(0.0f);
+    if (matchPattern(value, m_ConstantFloat(&number))) {
+      bool losesInfo = true;
+      number.convert(small.getFloatSemantics(), APFloat::rmNearestTiesToEven, &losesInfo);
+      return !losesInfo && !number.isNaN();
+    }
+    if (auto widened = dyn_cast<arith::ExtFOp>(op))
+      return widened.getIn().getType() == small;
+    if (auto select = dyn_cast<arith::SelectOp>(op))
+      return has(select.getTrueValue()) && has(select.getFalseValue());
+    return isa<arith::MaximumFOp, arith::MinimumFOp, arith::NegFOp, math::AbsFOp>(op) &&
+           llvm::all_of(op->getOperands(), [&](Value operand) { return has(operand); });
+  }
+
+  FloatType small;
+  llvm::DenseMap<Value, bool> values;
+};
+} // namespace
+
+/// Takes the widening away behind roundings that change nothing. Those to bfloat16 are found: their
+/// numbers are only moved.
+static DenseSet<Operation *> removeExactRoundings(ModuleOp module) {
+  MLIRContext *context = module.getContext();
+  ExactNumbers ofBFloat16(BFloat16Type::get(context)), ofFloat16(Float16Type::get(context));
+  SmallVector<arith::TruncFOp> exact;
+  module.walk([&](arith::TruncFOp round) {
+    const Type small = round.getType();
+    if ((small.isBF16() && ofBFloat16.has(round.getIn())) ||
+        (small.isF16() && ofFloat16.has(round.getIn())))
+      exact.push_back(round);
+  });
+  DenseSet<Operation *> moves;
+  for (arith::TruncFOp round : exact) {
+    for (Operation *user : llvm::make_early_inc_range(round->getUsers()))
+      if (auto widened = dyn_cast<arith::ExtFOp>(user); widened && widened.getType().isF32()) {
+        widened.replaceAllUsesWith(round.getIn());
+        widened.erase();
+      }
+    if (round.getType().isBF16())
+      moves.insert(round);
+  }
+  return moves;
+}
+
+static Value upperHalf(Bits k, Value bits) {
+  Value narrow = arith::TruncIOp::create(k.b, k.loc, k.b.getI16Type(), k.shr(bits, 16));
+  return arith::BitcastOp::create(k.b, k.loc, k.b.getBF16Type(), narrow);
+}
+
 static Value floatToBfloat(Bits k, Value value, NarrowNaNs &narrowNaNs) {
   Value x = k.ofFloat(value);
   Value bits = k.add(k.add(x, k.i32(0x7fff)), k.band(k.shr(x, 16), k.i32(1)));
@@ -114,8 +180,7 @@ static Value floatToBfloat(Bits k, Value value, NarrowNaNs &narrowNaNs) {
     bits = k.select(isNaN, quiet, bits);
   }
   // The shift comes last: where the result is widened again, both shifts become one mask.
-  Value narrow = arith::TruncIOp::create(k.b, k.loc, k.b.getI16Type(), k.shr(bits, 16));
-  return arith::BitcastOp::create(k.b, k.loc, k.b.getBF16Type(), narrow);
+  return upperHalf(k, bits);
 }
 
 /// Converts like the one to float16, with the format's own numbers of bits. Only products read it
@@ -192,6 +257,7 @@ static Value selectBits(OpBuilder &builder, arith::SelectOp op) {
 }
 
 LogicalResult mpc::expandSmallFloats(ModuleOp module) {
+  const DenseSet<Operation *> moves = removeExactRoundings(module);
   SmallVector<Operation *> ops;
   module.walk([&](Operation *op) {
     if (!isa_and_nonnull<arith::ArithDialect, math::MathDialect>(op->getDialect()))
@@ -221,6 +287,12 @@ LogicalResult mpc::expandSmallFloats(ModuleOp module) {
     }
     if (isa<arith::TruncFOp>(op)) {
       Value source = op->getOperand(0);
+      if (moves.contains(op)) {
+        Bits k{builder, loc};
+        op->getResult(0).replaceAllUsesWith(upperHalf(k, k.ofFloat(source)));
+        op->erase();
+        continue;
+      }
       if (isSmall(source.getType())) // to float8
         source = widen(builder, loc, source, builder.getF32Type());
       op->getResult(0).replaceAllUsesWith(

@@ -34,6 +34,11 @@ public:
   uint64_t bytes() const override { return blocked.bytes(); }
 
 private:
+  static Contraction shapeOf(const ContractionCall &call) {
+    Contraction shape = call.shape;
+    shape.rhsStays = call.isKept;
+    return shape;
+  }
   // Says where the result goes, and what else the product makes.
   BlockedProduct::Result resultOf(const ContractionCall &call, ContractionMemory &memory,
                                   uint32_t *largest) const;
@@ -75,7 +80,7 @@ BlockedProduct::Result BlockedKernel::resultOf(const ContractionCall &call,
 template <typename Pack>
 const void *BlockedKernel::findPacked(const ContractionCall &call, ContractionMemory &memory,
                                       const BlockedProduct::Result &result, const Pack &pack) {
-  const Contraction &c = call.shape;
+  const Contraction c = shapeOf(call);
   const int32_t variable = call.descriptor.rhs_variable;
   // A packed copy that is kept is not packed again, and sums of rhs are made while it is packed.
   if (variable < 0 || c.batch != 1 || call.extras.rhsSums)
@@ -97,11 +102,11 @@ void BlockedKernel::reserve(const ContractionCall &call, ContractionMemory &memo
   uint32_t largest = 0;
   const BlockedProduct::Result result = resultOf(call, memory, &largest);
   const bool isPacked = findPacked(call, memory, result, [](uint8_t *) {}) != nullptr;
-  blocked.reserveFor(call.shape, isPacked, result);
+  blocked.reserveFor(shapeOf(call), isPacked, result);
 }
 
 void BlockedKernel::run(const ContractionCall &call, ContractionMemory &memory) {
-  const Contraction &c = call.shape;
+  const Contraction c = shapeOf(call);
   uint32_t most = 0;
   const BlockedProduct::Result result = resultOf(call, memory, &most);
   const void *packed =

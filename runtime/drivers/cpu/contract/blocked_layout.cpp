@@ -8,9 +8,6 @@ namespace mpc::rt {
 // Fewer are computed sooner than another thread begins.
 static constexpr int64_t productsPerThread = 1 << 18;
 
-// The most bytes that a row of lhs has when it is read unpacked.
-static constexpr int64_t longestRow = 4096;
-
 int64_t BlockedLayout::threadsFor(const Contraction &shape) const {
   const int64_t products = shape.batch * shape.m * shape.n * shape.k;
   return std::clamp<int64_t>(products / productsPerThread, 1, team.threads());

@@ -17,6 +17,14 @@
 
 namespace mpc::rt {
 
+// The most bytes that a row of lhs has when it is read unpacked, and the most chunks of steps then.
+constexpr int64_t longestRow = 4096, mostPieces = 16;
+
+// The dtype of rows that the kernel reads where they lie.
+inline mpc_rt_dtype_t laneDtypeOf(const MicroKernel &kernel) {
+  return kernel.depth == 1 ? MPC_RT_FLOAT32 : MPC_RT_BFLOAT16;
+}
+
 class BlockedLayout {
 public:
   // `packsOnce`: threads pack the columns that they multiply.
@@ -32,7 +40,7 @@ public:
     ReluBits bits = {};
     float *rhsSums = nullptr; // or null: receives the sums of the columns of rhs, row by row
   };
-  static constexpr int64_t mostShortColumns = 512; // of products of short rows
+  static constexpr int64_t mostShortColumns = 1024; // of products of short rows
   const char *name() const { return kernel.name; }
   const MicroKernel &microKernel() const { return kernel; }
   // Both operands are of dtypes that the kernel packs.
@@ -48,7 +56,10 @@ public:
     for (const PieceKernel *const &place : kernel.pieces)
       if (place == pieces)
         return &place;
-    return pieces == kernel.piecesBetween ? &kernel.piecesBetween : &kernel.piecesOfVector;
+    for (const PieceKernel *const &place : kernel.ofShortRows)
+      if (place == pieces)
+        return &place;
+    return &kernel.piecesOfVector;
   }
   // The size of a packed rhs.
   uint64_t packedBytes(const Contraction &shape) const;
@@ -78,6 +89,7 @@ protected:
   // fewer of them empty so, of short rows that are read where they lie.
   bool isNarrow(const Contraction &shape) const { return &lanePieces(shape) != kernel.pieces[0]; }
   const PieceKernel &lanePieces(const Contraction &shape) const;
+  // Whether rows by packed weights may be multiplied some at a time by all of these.
   bool isOfShortRows(const Contraction &shape) const;
   int64_t panelsOf(const Contraction &shape) const {
     const int64_t columns = lanePieces(shape).columns;
@@ -115,12 +127,12 @@ protected:
 // Every block of a product asks for these, so that they are inlined.
 
 inline bool BlockedLayout::readsLanes(const Contraction &shape) const {
-  const mpc_rt_dtype_t read = kernel.depth == 1 ? MPC_RT_FLOAT32 : MPC_RT_BFLOAT16;
   const int64_t chunks = ceilDivide(stepsOf(shape.k), kernel.steps);
   // Each piece may end with a part of a step, but only the last one does.
   const bool areStepsWhole =
       shape.k % (chunks == 1 ? lanePieces(shape).multiple : kernel.depth) == 0;
-  return !shape.transposeLhs && shape.lhs == read && !shape.roundsLhs && areStepsWhole;
+  return !shape.transposeLhs && shape.lhs == laneDtypeOf(kernel) && !shape.roundsLhs &&
+         areStepsWhole;
 }
 
 inline PanelOperand BlockedLayout::lhsOf(const Contraction &shape, const void *data) const {
@@ -166,10 +178,14 @@ inline const uint8_t *BlockedLayout::chunkOf(const PanelOperand &side, const Pan
 
 inline bool BlockedLayout::isOfShortRows(const Contraction &shape) const {
   // All panels stay in the second-level cache.
-  constexpr int64_t mostWeightBytes = 512 << 10;
-  return kernel.piecesOfVector && shape.batch == 1 && !shape.transposeLhs && !shape.roundsLhs &&
-         shape.lhs == MPC_RT_FLOAT32 && shape.k <= kernel.steps && shape.n <= mostShortColumns &&
-         shape.k * shape.n * int64_t{sizeof(float)} <= mostWeightBytes;
+  constexpr int64_t mostWeightBytes = 640 << 10, stepBytesOfColumn = sizeof(float);
+  // Rows of 16 bits by weights that change were not measured so.
+  const bool isMeasured = kernel.depth == 1 || shape.rhsStays;
+  return kernel.ofShortRows[0] && isMeasured && shape.batch == 1 && !shape.transposeLhs &&
+         !shape.roundsLhs && shape.lhs == laneDtypeOf(kernel) && shape.k % kernel.depth == 0 &&
+         stepsOf(shape.k) <= std::min(longestRow / stepBytesOfColumn, mostPieces * kernel.steps) &&
+         shape.n <= mostShortColumns &&
+         stepsOf(shape.k) * shape.n * stepBytesOfColumn <= mostWeightBytes;
 }
 
 inline const PieceKernel &BlockedLayout::lanePieces(const Contraction &shape) const {
@@ -179,11 +195,16 @@ inline const PieceKernel &BlockedLayout::lanePieces(const Contraction &shape) co
     return many;
   if (vector && shape.n <= vector->columns)
     return *vector;
+  const PieceKernel *fewest = shape.n <= few.columns ? &few : &many;
+  if (!isOfShortRows(shape))
+    return *fewest;
   const auto filled = [&](const PieceKernel &pieces) {
     return ceilDivide(shape.n, pieces.columns) * pieces.columns;
   };
-  const bool isFewer = isOfShortRows(shape) && filled(few) < filled(many);
-  return shape.n <= few.columns || isFewer ? few : many;
+  for (const PieceKernel *pieces : {kernel.ofShortRows[0], kernel.ofShortRows[1], &few})
+    if (pieces && filled(*pieces) < filled(*fewest))
+      fewest = pieces;
+  return *fewest;
 }
 
 } // namespace mpc::rt

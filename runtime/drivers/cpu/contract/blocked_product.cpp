@@ -9,7 +9,7 @@
 namespace mpc::rt {
 void BlockedProduct::run(const Contraction &shape, const void *lhs, const void *rhs,
                          const void *packedRhs, const float *bias, const Result &result) {
-  if (packedRhs && isOfShortRows(shape))
+  if (packedRhs && isOfShortRows(shape) && areManyRows(kernel, shape))
     return multiplyShortRows(shape, lhs, packedRhs, bias, result);
   if (streamsWeights(shape, packedRhs != nullptr))
     return streamWeights(shape, lhs, rhs, packedRhs, bias, result);
@@ -101,20 +101,35 @@ void BlockedProduct::run(const Contraction &shape, const void *lhs, const void *
     *result.largest = most.load(std::memory_order_relaxed);
 }
 
+// Threads that have no rows of their own share the columns: weights come from a core's second-level
+// cache, which takes longer than to begin and end a loop while all are awake.
+static bool sharesColumns(const Contraction &shape, int64_t rows) {
+  constexpr int64_t fewestProducts = 1 << 15, mostRows = 8;
+  return rows == shape.m && rows <= mostRows && shape.m * shape.n * shape.k >= fewestProducts;
+}
+
 void BlockedProduct::runRows(const Contraction &shape, const void *lhs, const void *packedRhs,
                              const float *bias, void *out, int64_t begin, int64_t end) const {
-  const Panels panels{static_cast<const uint8_t *>(packedRhs), 0, panelsOf(shape)};
-  Block block{lhsOf(shape, lhs), rhsOf(shape, nullptr, isNarrow(shape)), {}, panels,
-              RhsPacking::none,
-              /*batch=*/0};
-  block.columns = shape.n;
-  alignas(64) uint8_t state[microKernelStateBytes];
-  kernel.enter(state);
-  for (block.row = begin; block.row < end; block.row += block.rows) {
-    block.rows = std::min(kernel.blockRows, end - block.row);
-    multiplyRows(shape, block, bias, {out});
-  }
-  kernel.leave(state);
+  const int64_t panels = panelsOf(shape), width = lanePieces(shape).columns;
+  const Panels weights{static_cast<const uint8_t *>(packedRhs), 0, panels};
+  const auto multiply = [&](int64_t firstPanel, int64_t lastPanel) {
+    Block block{lhsOf(shape, lhs), rhsOf(shape, nullptr, isNarrow(shape)), {}, weights,
+                RhsPacking::none,
+                /*batch=*/0};
+    block.column = firstPanel * width;
+    block.columns = std::min(lastPanel * width, shape.n) - block.column;
+    alignas(64) uint8_t state[microKernelStateBytes];
+    kernel.enter(state);
+    for (block.row = begin; block.row < end; block.row += block.rows) {
+      block.rows = std::min(kernel.blockRows, end - block.row);
+      multiplyRows(shape, block, bias, {out});
+    }
+    kernel.leave(state);
+  };
+  if (sharesColumns(shape, end - begin))
+    team.forRange(panels, 1, multiply);
+  else
+    multiply(0, panels);
 }
 
 uint32_t BlockedProduct::multiplyRows(const Contraction &shape, const Block &block,
@@ -132,6 +147,12 @@ uint32_t BlockedProduct::multiplyRows(const Contraction &shape, const Block &blo
   tile.sumStride = pieces.columns;
   tile.first = true;
   Piece chunks[mostPieces];
+  // Nothing is asked of rows beside bias and relu.
+  const bool isComplete = !result.bits.where && !result.bits.mask && !result.largest;
+  uint8_t *rowsAt[mostPieceRows];
+  FinishedRows finished = {rowsAt, 0, nullptr, shape.relu};
+  if (pieces.finishedDtype == static_cast<int>(shape.out) && isComplete && !shape.accumulate)
+    tile.finished = &finished;
   const int64_t outBytes = elementBytes(shape.out), rowBytes = shape.n * outBytes;
   const int64_t laneBytes = shape.k * elementBytes(shape.lhs);
   tile.pieces = chunks;
@@ -144,6 +165,8 @@ uint32_t BlockedProduct::multiplyRows(const Contraction &shape, const Block &blo
                               std::min(kernel.steps, steps - first)};
     const int64_t columns = std::min(pieces.columns, block.columns - column);
     const auto *columnBias = bias ? bias + block.column + column : nullptr;
+    finished.columns = columns;
+    finished.bias = shape.hasBias ? columnBias : nullptr;
     auto *target = const_cast<uint8_t *>(
         at(result.out, (block.batch * shape.m + block.row) * shape.n + block.column + column,
            shape.out));
@@ -153,11 +176,16 @@ uint32_t BlockedProduct::multiplyRows(const Contraction &shape, const Block &blo
       const uint8_t *lanes[mostPieceRows];
       for (int64_t i = 0; i < rows; ++i, lane += laneBytes) {
         lanes[i] = lane;
-        fetchLines(target + i * rowBytes, columns * outBytes);
+        rowsAt[i] = target + i * rowBytes;
+        fetchLines(rowsAt[i], columns * outBytes);
       }
       tile.lanes = lanes;
       tile.rows = rows;
       pieces.multiply(tile);
+      if (tile.finished) {
+        target += rows * rowBytes;
+        continue;
+      }
       for (int64_t i = 0; i < rows; ++i, target += rowBytes) {
         finish(sums + i * pieces.columns, columnBias, target, static_cast<size_t>(columns));
         most = std::max(most, completeRow(shape, result, block.row + row + i, block.column + column,

@@ -57,7 +57,7 @@ int64_t BlockedProduct::sumElementsOf(const Grid &grid) {
 }
 
 void BlockedProduct::reserveFor(const Contraction &shape, bool rhsIsPacked, const Result &result) {
-  if (rhsIsPacked && isOfShortRows(shape))
+  if (rhsIsPacked && isOfShortRows(shape) && areManyRows(kernel, shape))
     return; // they need none
   if (streamsWeights(shape, rhsIsPacked))
     reserveStreamed(shape, rhsIsPacked);

@@ -34,8 +34,14 @@ inline void raise(std::atomic<uint32_t> &most, uint32_t own) {
   }
 }
 
-// Chunks of a row of lhs that is read where it lies.
-constexpr int64_t mostPieces = 16;
+// For short rows: threads share the columns of larger weights for a few rows, so that each reads a
+// part of them.
+inline bool areManyRows(const MicroKernel &kernel, const Contraction &shape) {
+  constexpr int64_t fewRows = 64, nearColumns = 512, nearSteps = 512, nearWeights = 128 << 10;
+  const bool areNear = kernel.depth == 1 && shape.n <= nearColumns && shape.k <= nearSteps &&
+                       shape.k * shape.n <= nearWeights;
+  return shape.m > fewRows || areNear;
+}
 
 // A large result is written without reading what was there before, and without displacing what the
 // caches hold: by the time somebody reads it, it would have left them anyway.

@@ -4,33 +4,46 @@
 // rows at a time are multiplied by all panels, which stay in the near caches, and a kernel on the
 // result runs once on all of these rows.
 #include "runtime/drivers/cpu/contract/blocked_product_plan.h"
+#include "runtime/drivers/cpu/kernels/line_fetcher.h"
 
 namespace mpc::rt {
 
-// Whole tiles of 12 and of 6 rows, whose results the first-level cache holds.
-constexpr int64_t mostResultBytes = 24 << 10;
+// Whole tiles of 12 and of 6 rows, whose results the first-level cache holds, if they are not of
+// many columns.
+constexpr int64_t nearResultBytes = 24 << 10, mostResultBytes = 48 << 10;
+
+// Operands and results of so many bytes leave the near caches.
+constexpr int64_t fewestBytesToFetch = 8 << 20;
 
 static int64_t shortRowsAtOnce(const Contraction &shape) {
   constexpr int64_t unit = 12, most = 60;
   static_assert(unit * BlockedLayout::mostShortColumns * int64_t{sizeof(float)} <= mostResultBytes);
-  const int64_t fitting = mostResultBytes / (shape.n * elementBytes(shape.out));
+  const int64_t fitting = nearResultBytes / (shape.n * elementBytes(shape.out));
   return std::clamp(fitting / unit * unit, unit, most);
 }
 
 void BlockedProduct::multiplyShortRows(const Contraction &shape, const void *lhs,
                                        const void *packedRhs, const float *bias,
                                        const Result &result) {
-  const int64_t atOnce = shortRowsAtOnce(shape), blocks = ceilDivide(shape.m, atOnce);
   const Panels weights{static_cast<const uint8_t *>(packedRhs), 0, panelsOf(shape)};
-  const int64_t slots = std::min(threadsFor(shape), blocks);
+  const int64_t slots = std::min(threadsFor(shape), ceilDivide(shape.m, kernel.rows));
+  // Threads have as many rows each, and blocks whole tiles where they have several.
+  const int64_t atOnce = shortRowsAtOnce(shape), tileRows = lanePieces(shape).rows;
+  const int64_t unit = atOnce > 2 * tileRows ? tileRows : 1;
+  const int64_t blocks = ceilDivide(ceilDivide(shape.m, slots), atOnce + 1 - unit) * slots;
+  const auto firstOf = [&](int64_t block) {
+    const int64_t row = shape.m * block / blocks;
+    return block < blocks && shape.m >= 2 * unit * blocks ? row / unit * unit : row;
+  };
   std::atomic<uint32_t> most{0};
   team.forRange(slots, 1, [&](int64_t begin, int64_t end) {
     alignas(64) uint8_t state[microKernelStateBytes];
     kernel.enter(state);
     uint32_t own = 0;
-    for (int64_t i = blocks * begin / slots; i < blocks * end / slots; ++i)
-      own = std::max(own, multiplyShortRows(shape, lhs, weights, bias, result, i * atOnce,
-                                            std::min(atOnce, shape.m - i * atOnce)));
+    for (int64_t i = blocks * begin / slots; i < blocks * end / slots; ++i) {
+      const int64_t first = firstOf(i), count = firstOf(i + 1) - first;
+      own = std::max(own, multiplyShortRows(shape, lhs, weights, bias, result, first, count));
+    }
     kernel.leave(state);
     raise(most, own);
   });
@@ -50,55 +63,51 @@ uint32_t BlockedProduct::multiplyShortRows(const Contraction &shape, const void 
   const int64_t rowBytes = shape.n * elementBytes(shape.out);
   const int64_t laneBytes = shape.k * elementBytes(shape.lhs);
   const bool isConsumed = result.kernel && result.isConsumed && !shape.accumulate;
+  // Memory that is far from the near caches is asked for before a tile is multiplied.
+  const bool fetches = !isConsumed && shape.m * (laneBytes + rowBytes) >= fewestBytesToFetch;
   alignas(cacheLine) uint8_t staged[mostResultBytes];
   auto *values =
       isConsumed ? staged : const_cast<uint8_t *>(at(result.out, first * shape.n, shape.out));
-  // Sums with nothing to add are the result, and whole panels leave them where it is, on lines.
-  const bool areResult = shape.out == MPC_RT_FLOAT32 && !epilogueFlags(shape) &&
-                         rowBytes % cacheLine == 0 &&
-                         reinterpret_cast<uintptr_t>(values) % cacheLine == 0;
   const uint8_t *lanes = at(lhs, first * shape.k, shape.lhs);
   alignas(cacheLine) float sums[mostPieceSums];
   uint32_t most = 0;
-  const bool finishesTiles =
-      pieces.finish && isComplete && shape.out == MPC_RT_FLOAT32 && !shape.accumulate;
-  Piece piece = {0, nullptr, stepsOf(shape.k)};
+  uint8_t *rows[mostPieceRows];
+  FinishedRows finished = {rows, 0, nullptr, shape.relu};
+  const int64_t steps = stepsOf(shape.k);
+  Piece chunks[mostPieces];
   PieceTile tile = {};
   tile.lhsStepBytes = tile.lastStepBytes = pieces.laneBytes;
-  tile.pieces = &piece;
-  tile.count = 1;
+  tile.pieces = chunks;
   tile.first = true;
+  tile.sums = sums;
+  tile.sumStride = pieces.columns;
+  if (pieces.finishedDtype == static_cast<int>(shape.out) && isComplete && !shape.accumulate)
+    tile.finished = &finished;
   for (int64_t panel = 0; panel < weights.panels; ++panel) {
     const int64_t column = panel * pieces.columns;
-    const int64_t columns = std::min(pieces.columns, shape.n - column);
-    const bool inPlace = areResult && columns == pieces.columns;
-    tile.sumStride = inPlace ? shape.n : pieces.columns;
-    piece.rhs = chunkOf(right, weights, /*chunk=*/0, panel);
+    finished.columns = std::min(pieces.columns, shape.n - column);
+    finished.bias = shape.hasBias ? bias + column : nullptr;
+    tile.count = 0;
+    for (int64_t step = 0; step < steps; step += kernel.steps)
+      chunks[tile.count++] = {step * pieces.laneBytes,
+                              chunkOf(right, weights, step / kernel.steps, panel),
+                              std::min(kernel.steps, steps - step)};
     for (int64_t row = 0; row < count; row += pieces.rows) {
       const uint8_t *starts[mostPieceRows];
-      float *rows[mostPieceRows];
+      uint8_t *target = values + row * rowBytes + column * elementBytes(shape.out);
       tile.rows = std::min(pieces.rows, count - row);
       for (int64_t i = 0; i < tile.rows; ++i) {
+        if (fetches)
+          fetchLines(target + i * rowBytes, finished.columns * elementBytes(shape.out));
         starts[i] = lanes + (row + i) * laneBytes;
-        rows[i] = reinterpret_cast<float *>(values + (row + i) * rowBytes) + column;
+        rows[i] = target + i * rowBytes;
       }
       tile.lanes = starts;
-      uint8_t *target = values + row * rowBytes + column * elementBytes(shape.out);
-      tile.sums = inPlace ? reinterpret_cast<float *>(target) : sums;
       pieces.multiply(tile);
-      if (inPlace && isComplete)
-        continue;
-      if (finishesTiles && !inPlace) {
-        pieces.finish({sums, pieces.columns, shape.hasBias ? bias + column : nullptr, shape.relu,
-                       rows, tile.rows, columns});
-        continue;
-      }
-      for (int64_t i = 0; i < tile.rows; ++i, target += rowBytes) {
-        if (!inPlace)
-          finish(sums + i * pieces.columns, bias ? bias + column : nullptr, target,
-                 static_cast<size_t>(columns));
-        most = std::max(most, completeRow(shape, result, first + row + i, column, target,
-                                          static_cast<size_t>(columns)));
+      for (int64_t i = 0; !tile.finished && i < tile.rows; ++i, target += rowBytes) {
+        const auto columns = static_cast<size_t>(finished.columns);
+        finish(sums + i * pieces.columns, finished.bias, target, columns);
+        most = std::max(most, completeRow(shape, result, first + row + i, column, target, columns));
       }
     }
   }

@@ -101,8 +101,8 @@ bool isSharingWorthIt(const Traits &t) {
 constexpr const char *emerald = "Emerald Rapids", *zen = "Zen 4, Emerald Rapids";
 
 constexpr KernelRule<Traits> rules[] = {
-    {zen5, avx512Kernels, float32Operands, isOfFewImages, Taken::own,
-     "few images of few channels, by one team of threads", "Zen 5"},
+    {zen4 | zen5, avx512Kernels, float32Operands, isOfFewImages, Taken::own,
+     "few images of few channels, by one team of threads", "Zen 4 and 5"},
     {everyCpu, anyKernel, anyOperands, hasFewChannels, Taken::library, "few channels or filters",
      zen},
     {otherCpus, amxKernel, anyOperands, isWidened, Taken::own,

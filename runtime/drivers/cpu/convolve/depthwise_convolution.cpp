@@ -22,6 +22,14 @@ template <typename T> int64_t ssize(const std::vector<T> &values) {
 
 } // namespace
 
+static FinishPixels finishOf(const DepthwiseKernels &kernels, mpc_rt_dtype_t dtype) {
+  if (dtype > MPC_RT_FLOAT16)
+    return nullptr;
+  const FinishPixels native =
+      dtype == MPC_RT_BFLOAT16 ? nativeFinishOfBFloat16(kernels.lanes) : nullptr;
+  return native ? native : kernels.finish[dtype];
+}
+
 // ---- Planning -----------------------------------------------------------------------------------
 
 bool DepthwiseConvolution::multiplies(const DepthwiseKernels &kernels, const Convolution &c) {
@@ -40,7 +48,7 @@ DepthwiseConvolution::DepthwiseConvolution(ThreadTeam &team, const DepthwiseKern
                                            const Convolution &shape)
     : team(team), kernels(kernels), shape(shape),
       toFilter(shape.direction == MPC_RT_CONVOLUTION_FILTER_GRADIENT),
-      from{shape.images[1], shape.images[2], shape.lhs},
+      finish(finishOf(kernels, shape.out)), from{shape.images[1], shape.images[2], shape.lhs},
       to{shape.outputs[1], shape.outputs[2], toFilter ? shape.rhs : shape.out},
       taps(shape.kernel[1] * shape.kernel[2]),
       padded(ceilDivide(shape.channels, kernels.lanes) * kernels.lanes),
@@ -234,7 +242,7 @@ void DepthwiseConvolution::multiplyAndFinishBand(Workspace &own, const Call &cal
 void DepthwiseConvolution::multiplyBand(Workspace &own, const Call &call, int64_t sample,
                                         int64_t band, const Group &group) const {
   const ConvolutionResult &result = call.result;
-  const bool isWritten = isRead(to) && !shape.hasBias && !shape.relu; // by the sums themselves
+  const bool isWritten = isRead(to) && !shape.relu; // by the sums themselves
   const int64_t ofRow = to.pixels * shape.channels;
   widenFilter(own, call.rhs, call.bias, group);
   std::fill(own.lhs.held.begin(), own.lhs.held.end(), -1);
@@ -255,9 +263,16 @@ void DepthwiseConvolution::multiplyBand(Workspace &own, const Call &call, int64_
     own.next.clear();
     for (int64_t source : fetchedRows[static_cast<size_t>(row)])
       own.next.push_back(rowOf(own.lhs, call.lhs, sample, source, group));
-    const DepthwiseRows rows = {
-        own.rows.data(), own.weights.data(), ssize(met),     strideOf(from), taps, sums,
-        sumStride,       own.next.data(),    ssize(own.next)};
+    const DepthwiseRows rows = {own.rows.data(),
+                                own.weights.data(),
+                                ssize(met),
+                                strideOf(from),
+                                taps,
+                                sums,
+                                sumStride,
+                                isWritten && shape.hasBias ? own.bias + group.first : nullptr,
+                                own.next.data(),
+                                ssize(own.next)};
     for (const DepthwiseStrips &same : cover.strips)
       kernels.multiplyStrips(same.form, same.strips.data(), ssize(same.strips), rows,
                              group.vectors);
@@ -269,9 +284,8 @@ void DepthwiseConvolution::multiplyBand(Workspace &own, const Call &call, int64_
       kernels.finishIntegers(own.sums, sumStride, to.pixels, group.channels, own.bias + group.first,
                              reinterpret_cast<int32_t *>(target), shape.channels);
     else if (!isWritten)
-      kernels.finish[shape.out](own.sums, sumStride, to.pixels, group.channels,
-                                shape.hasBias ? own.bias + group.first : nullptr, shape.relu,
-                                target, shape.channels);
+      finish(own.sums, sumStride, to.pixels, group.channels,
+             shape.hasBias ? own.bias + group.first : nullptr, shape.relu, target, shape.channels);
     if (groups == 1)
       result.finish(values, start, start + ofRow);
   }

@@ -97,7 +97,8 @@ private:
   const DepthwiseKernels &kernels;
   const Convolution shape;
   const bool toFilter;
-  Extent from, to; // what windows meet; for each of them: the result, or the outputs
+  const FinishPixels finish; // null: results are integers
+  Extent from, to;           // what windows meet; for each of them: the result, or the outputs
   int64_t taps, padded, groupChannels, groups, bands = 1, parts = 1, ringRows = 1;
   std::vector<std::vector<RowTap>> rowTaps; // by row of `to`
   // If the images are large, these are the sources of the next row of `to` that this one does not

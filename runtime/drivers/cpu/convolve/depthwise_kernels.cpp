@@ -107,6 +107,7 @@ void multiplyPixels(const DepthwiseWindows &w, int64_t first, const DepthwiseRow
             sum[i][v] = multiplyAdd(load(from + sources[i] + v * lanes), weight, sum[i][v]);
         }
       }
+    addBias(sum, p, channel);
     for (int64_t i = 0; i < pixels; ++i)
       for (int64_t v = 0; v < atOnce; ++v)
         store(sum[i][v], results[i] + channel + v * lanes);

@@ -5,6 +5,8 @@
 #ifndef MPC_RUNTIME_DRIVERS_CPU_CONVOLVE_DEPTHWISE_KERNELS_H
 #define MPC_RUNTIME_DRIVERS_CPU_CONVOLVE_DEPTHWISE_KERNELS_H
 
+#include "runtime/drivers/cpu/kernels/micro_kernel.h"
+
 #include <stdint.h>
 
 namespace mpc::rt {
@@ -17,6 +19,7 @@ struct DepthwiseRows {
   int64_t rowCount, rowStride, weightsOfVector;
   float *result;
   int64_t resultStride;
+  const float *bias; // added to sums; null: none
   // Rows that the next row of the result meets first, to be fetched meanwhile.
   const float *const *next;
   int64_t nextCount;
@@ -71,10 +74,7 @@ struct DepthwiseKernels {
   // next one.
   void (*widen[3])(const void *from, int64_t fromStride, int64_t pixels, int64_t channels,
                    float *to, int64_t stride);
-  // out = round(activation(round(round(sum) + bias))) for the channels of each pixel; bias is null
-  // where there is none.
-  void (*finish[3])(const float *sums, int64_t stride, int64_t pixels, int64_t channels,
-                    const float *bias, bool relu, void *out, int64_t outStride);
+  FinishPixels finish[3];
   // widenIntegers takes int8 and subtracts `border`; finishIntegers adds `offset` to sums, which
   // are whole numbers, and gives int32.
   void (*widenIntegers)(const int8_t *from, int64_t fromStride, int64_t pixels, int64_t channels,

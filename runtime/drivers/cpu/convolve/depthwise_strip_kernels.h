@@ -19,6 +19,17 @@ namespace {
 // are too few registers.
 inline void computeNow(Vector &sum) { asm volatile("" : "+v"(sum)); }
 
+template <int64_t pixels, int64_t vectors>
+void addBias(Vector (&sum)[pixels][vectors], const DepthwiseRows &p, int64_t channel) {
+  if (!p.bias)
+    return;
+  for (int64_t v = 0; v < vectors; ++v) {
+    const Vector bias = load(p.bias + channel + v * lanes);
+    for (int64_t i = 0; i < pixels; ++i)
+      sum[i][v] += bias;
+  }
+}
+
 // Which of a strip's sources lie beside the row: none, half a window before it, behind it, or both,
 // as at the edges of images that keep their size; or what the strip says.
 enum class Beside { none, before, behind, both, any };
@@ -78,6 +89,7 @@ void multiplyStrip(const DepthwiseForm &form, const DepthwiseStrip &strip, const
           }
         }
       }
+    addBias(sum, p, channel);
     for (int64_t i = 0; i < pixelsOfStrip; ++i)
       for (int64_t v = 0; v < atOnce; ++v)
         store(sum[i][v], result + i * resultStride + channel + v * lanes);
@@ -140,9 +152,14 @@ inline const StripKernels *findStripKernels(const DepthwiseForm &form) {
 // Rows of the result that meet padding alone.
 inline void fillStrip(const DepthwiseForm &form, const DepthwiseStrip &strip,
                       const DepthwiseRows &p, int64_t vectors) {
-  for (int64_t i = 0; i < pixelsOfStrip; ++i)
-    __builtin_memset(p.result + (strip.pixel + i * form.pixelStep) * p.resultStride, 0,
-                     static_cast<size_t>(vectors * lanes) * sizeof(float));
+  for (int64_t i = 0; i < pixelsOfStrip; ++i) {
+    float *to = p.result + (strip.pixel + i * form.pixelStep) * p.resultStride;
+    for (int64_t channel = 0; channel < vectors * lanes; channel += lanes) {
+      Vector sum[1][1] = {};
+      addBias(sum, p, channel);
+      store(sum[0][0], to + channel);
+    }
+  }
 }
 
 inline void multiplyStrips(const DepthwiseForm &form, const DepthwiseStrip *strips, int64_t count,

@@ -250,8 +250,10 @@ void WindowedProduct::multiply(const Class &windows, int64_t panel, Workspace &o
   const int64_t outBytes = static_cast<int64_t>(dtypeSize(shape.out));
   const int64_t count = std::min(kernel.columns, columns - column);
   const float *panelBias = bias ? bias + column : nullptr;
-  const bool finishesTiles = kernel.finish && shape.out == MPC_RT_FLOAT32;
   uint8_t *targets[mostPieceRows];
+  const FinishedRows finished = {targets, count, panelBias, shape.relu};
+  if (kernel.finishedDtype == static_cast<int>(shape.out))
+    tile.finished = &finished;
   for (int64_t row = begin; row < end; row += kernel.rows) {
     tile.rows = std::min(kernel.rows, end - row);
     tile.lanes = own.lanes.data() + row;
@@ -261,14 +263,7 @@ void WindowedProduct::multiply(const Class &windows, int64_t panel, Workspace &o
       fetchLines(targets[i], count * outBytes);
     }
     kernel.multiply(tile);
-    if (finishesTiles) {
-      float *rows[mostPieceRows];
-      for (int64_t i = 0; i < tile.rows; ++i)
-        rows[i] = reinterpret_cast<float *>(targets[i]);
-      kernel.finish({sums, kernel.columns, panelBias, shape.relu, rows, tile.rows, count});
-      continue;
-    }
-    for (int64_t i = 0; i < tile.rows; ++i)
+    for (int64_t i = 0; !tile.finished && i < tile.rows; ++i)
       finish(sums + i * kernel.columns, panelBias, targets[i], static_cast<size_t>(count));
   }
 }

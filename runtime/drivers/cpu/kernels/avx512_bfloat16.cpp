@@ -11,16 +11,49 @@
 namespace mpc::rt {
 namespace {
 
+// VDPBF16PS leaves no subnormal sums, nor does an addition while a context computes
+// (docs/decisions/0150): what VCVTNEPS2BF16 takes for zero does not come here.
+struct BFloat16Row {
+  static constexpr int64_t bytes = 2;
+  static __m256i narrow(__m512 x) {
+    const __m256bh narrow = _mm512_cvtneps_pbh(x);
+    return reinterpret_cast<const __m256i &>(narrow);
+  }
+  static __m512 round(__m512 x) {
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(narrow(x)), 16));
+  }
+  static void store(void *to, __m512 values) {
+    _mm256_storeu_si256(static_cast<__m256i *>(to), narrow(values));
+  }
+  static void storeFirst(void *to, __m512 values, int64_t count) {
+    if (count == 8)
+      _mm_storeu_si128(static_cast<__m128i *>(to), _mm256_castsi256_si128(narrow(values)));
+    else
+      _mm256_mask_storeu_epi16(to, firstOf(count), narrow(values));
+  }
+};
+
 struct Step : Vectors512 {
   static constexpr int64_t depth = 2;
+  static constexpr int finishedDtype = MPC_RT_BFLOAT16;
+  using Finish = Finish512<BFloat16Row>;
   static __m512 add(__m512 sums, __m512i factors, __m512i row) {
     return _mm512_dpbf16_ps(sums, reinterpret_cast<__m512bh>(factors),
                             reinterpret_cast<__m512bh>(row));
   }
 };
 
+void finishPixels(const float *sums, int64_t stride, int64_t pixels, int64_t channels,
+                  const float *bias, bool relu, void *out, int64_t outStride) {
+  auto *row = static_cast<uint8_t *>(out);
+  for (int64_t pixel = 0; pixel < pixels; ++pixel, row += outStride * BFloat16Row::bytes)
+    Step::Finish::storeRows(sums + pixel * stride, stride, 1, {&row, channels, bias, relu});
+}
+
 constexpr PieceKernel manyColumns = pieceKernel<Step, Packs, panelColumns>(UpTo6{});
 constexpr PieceKernel aFewColumns = pieceKernel<Step, Packs, fewColumns>(UpTo12{});
+constexpr PieceKernel between = pieceKernel<Step, Packs, columnsBetween>(UpTo8{});
+constexpr PieceKernel ofVector = pieceKernel<Step, Packs, Vectors512::lanes>(UpTo12{});
 
 // Two rows of weights as one step. Numbers are exact: what bfloat16 holds is the upper half of its
 // float32.
@@ -121,9 +154,11 @@ struct LookUpAndMultiply : LookUp {
 
 } // namespace
 
+const FinishPixels avx512FinishBFloat16 = finishPixels;
+
 const MicroKernel avx512BFloat16 =
     pairKernel("avx512_bfloat16", /*steps=*/512, /*blockRows=*/384, multiplyPanels<Step>,
-               manyColumns, aFewColumns, &avx512BFloat16Weights);
+               manyColumns, aFewColumns, &avx512BFloat16Weights, &between, &ofVector);
 
 const WeightKernel avx512BFloat16Weights = {
     "avx512_bfloat16_weights",

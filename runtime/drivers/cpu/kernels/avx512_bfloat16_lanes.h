@@ -42,7 +42,9 @@ template <int64_t width> struct Packs {
 constexpr MicroKernel pairKernel(const char *name, int64_t steps, int64_t blockRows,
                                  MultiplyTiles multiply, const PieceKernel &manyColumns,
                                  const PieceKernel &fewColumns,
-                                 const WeightKernel *weights = nullptr) {
+                                 const WeightKernel *weights = nullptr,
+                                 const PieceKernel *between = nullptr,
+                                 const PieceKernel *ofVector = nullptr) {
   return {name,
           panelRows,
           panelColumns,
@@ -63,7 +65,11 @@ constexpr MicroKernel pairKernel(const char *name, int64_t steps, int64_t blockR
           nothing,
           multiply,
           {&manyColumns, &fewColumns},
-          weights};
+          weights,
+          /*multiplyAndPack=*/nullptr,
+          /*piecesBetween=*/nullptr,
+          /*piecesOfVector=*/nullptr,
+          {between, ofVector}};
 }
 
 } // namespace

@@ -39,8 +39,23 @@ struct Float16 {
   }
 };
 
+struct Float32Row {
+  static constexpr int64_t bytes = 4;
+  static __m512 round(__m512 x) { return x; }
+  static void store(void *to, __m512 values) { _mm512_storeu_ps(to, values); }
+  // Masked stores take many cycles on AMD's CPUs.
+  static void storeFirst(void *to, __m512 values, int64_t count) {
+    if (count == 8)
+      _mm256_storeu_ps(static_cast<float *>(to), _mm512_castps512_ps256(values));
+    else
+      _mm512_mask_storeu_ps(to, firstOf(count), values);
+  }
+};
+
 struct Step : Vectors512 {
   static constexpr int64_t depth = 1;
+  static constexpr int finishedDtype = MPC_RT_FLOAT32;
+  using Finish = Finish512<Float32Row>;
   static __m512 add(__m512 sums, __m512i factors, __m512i row) {
     return _mm512_fmadd_ps(_mm512_castsi512_ps(factors), _mm512_castsi512_ps(row), sums);
   }
@@ -57,9 +72,10 @@ template <int64_t width> struct Packs {
       {packAcrossDepth<Widened<Float16>, width>, packAlongDepth<Widened<Float16>, width>}};
 };
 
-constexpr PieceKernel manyColumns = withFinish(pieceKernel<Step, Packs, panelColumns>(UpTo6{}));
-constexpr PieceKernel aFewColumns = withFinish(pieceKernel<Step, Packs, fewColumns>(UpTo12{}));
-constexpr PieceKernel ofVector = withFinish(pieceKernel<Step, Packs, Vectors512::lanes>(UpTo12{}));
+constexpr PieceKernel manyColumns = pieceKernel<Step, Packs, panelColumns>(UpTo6{});
+constexpr PieceKernel aFewColumns = pieceKernel<Step, Packs, fewColumns>(UpTo12{});
+constexpr PieceKernel between = pieceKernel<Step, Packs, columnsBetween>(UpTo8{});
+constexpr PieceKernel ofVector = pieceKernel<Step, Packs, Vectors512::lanes>(UpTo12{});
 
 struct ToFloat16 {
   static __m512 round(__m512 x) {
@@ -178,7 +194,7 @@ constexpr MultiplyTiles packsMeanwhile[3][2] = {
 constexpr MicroKernel kernelOf(int64_t steps, int64_t blockRows, int64_t longRows,
                                int64_t longColumns, MultiplyTiles multiply,
                                const MultiplyTiles (*multiplyAndPack)[2],
-                               const PieceKernel *piecesOfVector) {
+                               const PieceKernel *piecesOfVector, const PieceKernel *ofShortRows) {
   return {"avx512_float32",
           panelRows,
           panelColumns,
@@ -202,18 +218,19 @@ constexpr MicroKernel kernelOf(int64_t steps, int64_t blockRows, int64_t longRow
           &avx512Float32Weights,
           multiplyAndPack,
           /*piecesBetween=*/nullptr,
-          piecesOfVector};
+          piecesOfVector,
+          {ofShortRows}};
 }
 
 } // namespace
 
 const MicroKernel avx512Float32 = kernelOf(/*steps=*/512, /*blockRows=*/384, /*longRows=*/48,
                                            /*longColumns=*/4096, multiplyPanels<Step>,
-                                           /*multiplyAndPack=*/nullptr, &ofVector);
+                                           /*multiplyAndPack=*/nullptr, &ofVector, &between);
 const MicroKernel avx512Float32Ahead =
     kernelOf(/*steps=*/128, /*blockRows=*/192, /*longRows=*/192, /*longColumns=*/1024,
              multiplyExistingRows<AheadStep, 0, 1, 2, 3, 4, 5>, packsMeanwhile,
-             /*piecesOfVector=*/nullptr);
+             /*piecesOfVector=*/nullptr, /*ofShortRows=*/nullptr);
 
 const WeightKernel avx512Float32Weights = {
     "avx512_float32_weights",

@@ -7,6 +7,7 @@
 #ifndef MPC_RUNTIME_DRIVERS_CPU_KERNELS_AVX512_PANELS_H
 #define MPC_RUNTIME_DRIVERS_CPU_KERNELS_AVX512_PANELS_H
 
+#include "mpc-rt/dtype.h"
 #include "runtime/drivers/cpu/kernels/transpose16.h"
 #include "runtime/drivers/cpu/kernels/vector_panels.h"
 
@@ -25,6 +26,7 @@ struct Vectors512 {
   using Words = __m512i;
   static constexpr int64_t lanes = 16, panelRows = 6, panelColumns = 64, fetchingSteps = 1,
                            lhsStepsAhead = 0;
+  static constexpr int finishedDtype = -1;
   static constexpr bool masksLoads = true;
   static Sums zero() { return _mm512_setzero_ps(); }
   static Sums load(const float *from) { return _mm512_load_ps(from); }
@@ -47,50 +49,65 @@ struct Vectors512 {
   }
 };
 
-template <bool hasBias, bool hasRelu> void finishRows(const FinishedTile &tile) {
-  constexpr int64_t lanes = Vectors512::lanes, half = lanes / 2;
-  const int64_t whole = tile.columns / lanes * lanes, rest = tile.columns - whole;
-  const auto finished = [](__m512 sums, __m512 bias) {
-    const __m512 values = hasBias ? _mm512_add_ps(sums, bias) : sums;
-    const __mmask16 isNegative =
-        hasRelu ? _mm512_cmp_ps_mask(values, _mm512_setzero_ps(), _CMP_LT_OQ) : __mmask16{0};
-    return hasRelu ? _mm512_mask_mov_ps(values, isNegative, _mm512_setzero_ps()) : values;
-  };
-  for (int64_t row = 0; row < tile.rowCount; ++row) {
-    const float *sums = tile.sums + row * tile.sumStride;
-    float *to = tile.rows[row];
-    for (int64_t column = 0; column < whole; column += lanes)
-      _mm512_storeu_ps(to + column,
-                       finished(_mm512_load_ps(sums + column),
-                                hasBias ? _mm512_loadu_ps(tile.bias + column) : __m512{}));
-    if (rest == 0)
-      continue;
-    const __m512 last =
-        finished(_mm512_load_ps(sums + whole),
-                 hasBias ? _mm512_maskz_loadu_ps(firstOf(rest), tile.bias + whole) : __m512{});
-    if (rest == half)
-      _mm256_storeu_ps(to + whole, _mm512_castps512_ps256(last));
-    else
-      _mm512_mask_storeu_ps(to + whole, firstOf(rest), last);
+// `Row` is what the result is rounded to. Least values: where both operands of a maximum are zeros,
+// or one is NaN, it is the second.
+template <typename Row> class Finish512 {
+public:
+  // All columns of the panel exist.
+  template <int64_t count, int64_t vectors>
+  static void storeSums(const __m512 (&sums)[count][vectors], const FinishedRows &to) {
+    if (!to.bias && !to.relu) {
+      for (int64_t i = 0; i < count; ++i)
+        for (int64_t j = 0; j < vectors; ++j)
+          Row::store(to.rows[i] + j * lanes * Row::bytes, sums[i][j]);
+      return;
+    }
+    const Finish512 finish(to);
+    __m512 bias[vectors];
+    for (int64_t j = 0; j < vectors; ++j)
+      bias[j] = finish.biasAt(j * lanes, ~__mmask16{0});
+    for (int64_t i = 0; i < count; ++i)
+      for (int64_t j = 0; j < vectors; ++j)
+        Row::store(to.rows[i] + j * lanes * Row::bytes, finish.of(sums[i][j], bias[j]));
   }
-}
+  // The same from memory, where columns are missing.
+  static void storeRows(const float *sums, int64_t stride, int64_t count, const FinishedRows &to) {
+    const Finish512 finish(to);
+    const bool isAll = !to.bias && !to.relu; // that rounding does
+    for (int64_t column = 0; column < to.columns; column += lanes) {
+      const int64_t left = to.columns - column;
+      const __m512 bias = finish.biasAt(column, firstOf(left));
+      for (int64_t i = 0; i < count; ++i) {
+        const __m512 sum = _mm512_loadu_ps(sums + i * stride + column);
+        const __m512 values = isAll ? sum : finish.of(sum, bias);
+        uint8_t *target = to.rows[i] + column * Row::bytes;
+        if (left >= lanes)
+          Row::store(target, values);
+        else
+          Row::storeFirst(target, values, left);
+      }
+    }
+  }
 
-inline void finishTile(const FinishedTile &tile) {
-  if (tile.bias)
-    (tile.relu ? finishRows<true, true> : finishRows<true, false>)(tile);
-  else
-    (tile.relu ? finishRows<false, true> : finishRows<false, false>)(tile);
-}
-
-// `kernel`, whose tiles are finished in vectors.
-constexpr PieceKernel withFinish(PieceKernel kernel) {
-  kernel.finish = finishTile;
-  return kernel;
-}
+private:
+  static constexpr int64_t lanes = Vectors512::lanes;
+  // To add -0 and to take the larger one of -infinity change nothing.
+  explicit Finish512(const FinishedRows &to)
+      : bias(to.bias), least(_mm512_set1_ps(to.relu ? 0.0f : -__builtin_inff())) {}
+  __m512 biasAt(int64_t column, __mmask16 mask) const {
+    const __m512 none = _mm512_set1_ps(-0.0f);
+    return bias ? _mm512_mask_loadu_ps(none, mask, bias + column) : none;
+  }
+  __m512 of(__m512 sums, __m512 added) const {
+    return _mm512_max_ps(least, _mm512_add_ps(Row::round(sums), added));
+  }
+  const float *const bias;
+  const __m512 least;
+};
 
 constexpr int64_t panelRows = Vectors512::panelRows, panelColumns = Vectors512::panelColumns;
 constexpr int64_t panelVectors = panelColumns / Vectors512::lanes;
-constexpr int64_t fewColumns = 32;
+constexpr int64_t fewColumns = 32, columnsBetween = 48;
 
 } // namespace
 } // namespace mpc::rt

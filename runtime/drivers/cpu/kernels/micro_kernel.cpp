@@ -89,6 +89,11 @@ bool convolvesBFloat16() noexcept {
   return onednn::hasNativeBFloat16() && !(cpuKind() & intelWithoutAmx);
 }
 
+FinishPixels nativeFinishOfBFloat16(int64_t lanes) noexcept {
+  constexpr int64_t lanesOfV4 = 16;
+  return lanes == lanesOfV4 && has(MPC_RT_FEATURE_AVX512_BF16) ? avx512FinishBFloat16 : nullptr;
+}
+
 const MicroKernel *streamedMicroKernel(int isa) noexcept {
   return find(streamedKernels, isa, MPC_RT_BFLOAT16);
 }

@@ -86,6 +86,15 @@ struct Piece {
   const uint8_t *next = nullptr; // fetched into the second-level cache meanwhile
 };
 
+// Rows of a result that a tile writes in the place of its sums, as VectorKernels::epilogue would:
+// rounded, bias (null: none) added, rounded, then relu, which keeps NaN.
+struct FinishedRows {
+  uint8_t *const *rows;
+  int64_t columns; // that exist of the panel
+  const float *bias;
+  bool relu;
+};
+
 struct PieceTile {
   const uint8_t *const *lanes;
   int64_t rows; // lanes
@@ -97,21 +106,12 @@ struct PieceTile {
   int64_t sumStride;
   bool first;
   int64_t nextLines; // of 64 bytes that are fetched from Piece::next on before `fetchingSteps`
+  // Only for kernels that finish tiles; null: sums are left in `sums`, else they may be.
+  const FinishedRows *finished = nullptr;
 };
 
 // `rows` times `columns` sums are in the registers.
 constexpr int64_t mostPieceRows = 32, mostPieceSums = 1024;
-
-// Sums of a tile that become rows of a result in float32: bias (null: none) is added, then comes
-// relu, which keeps NaN. Rows of sums may be read up to a whole vector.
-struct FinishedTile {
-  const float *sums;
-  int64_t sumStride;
-  const float *bias;
-  bool relu;
-  float *const *rows;
-  int64_t rowCount, columns;
-};
 
 struct PieceKernel {
   int64_t rows, columns;
@@ -122,8 +122,7 @@ struct PieceKernel {
   void (*multiply)(const PieceTile &tile); // of up to `rows` lanes
   // Both read the dtype that panels hold, if a step is longer than many rows of pixels.
   PackPixels packLhsPixels = nullptr, packRhsPixels = nullptr;
-  // In one go what VectorKernels::epilogue does row by row; null: none.
-  void (*finish)(const FinishedTile &tile) = nullptr;
+  int finishedDtype = -1; // of the rows that its tiles finish; -1: they leave sums
 };
 
 struct WeightKernel;
@@ -161,7 +160,21 @@ struct MicroKernel {
   const PieceKernel *piecesBetween = nullptr;
   // For at most as many columns as it has, of one vector; null: none.
   const PieceKernel *piecesOfVector = nullptr;
+  // Kernels of other widths for products of short rows by packed weights alone; null: there are
+  // fewer, or such products have no way of their own.
+  const PieceKernel *ofShortRows[2] = {};
 };
+
+// out = round(activation(round(round(sum) + bias))) for the channels of each pixel, as
+// VectorKernels::epilogue has it of rows; bias is null where there is none. Sums may be read up to
+// a whole vector.
+using FinishPixels = void (*)(const float *sums, int64_t stride, int64_t pixels, int64_t channels,
+                              const float *bias, bool relu, void *out, int64_t outStride);
+// To bfloat16 by the CPU's instruction, which takes subnormal numbers for zero, as the arithmetic
+// of a context does.
+extern const FinishPixels avx512FinishBFloat16;
+// Null where the CPU has none, or vectors of another length.
+FinishPixels nativeFinishOfBFloat16(int64_t lanes) noexcept;
 
 // The level of x86-64 that it needs (mpc_rt_isa_t).
 int isaOf(const MicroKernel &kernel) noexcept;

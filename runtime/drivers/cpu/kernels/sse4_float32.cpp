@@ -15,6 +15,7 @@ struct Vectors128 {
   // A step is so short that lines of several are spread over the groups of rows that read them.
   static constexpr int64_t lanes = 4, panelRows = 4, panelColumns = 8, fetchingSteps = 4,
                            lhsStepsAhead = 0;
+  static constexpr int finishedDtype = -1;
   static constexpr bool masksLoads = false;
   static constexpr int64_t parts = 1;
   template <int64_t k> static Words part(Words words) { return words; }

@@ -7,7 +7,9 @@
 // step, and Sums, as many sums; how both are loaded, stored and transposed; `parts`, into which
 // part<index>() takes the words of a step apart (1: not at all); panelRows and panelColumns;
 // fetchingSteps, before which multiplyPieces() fetches lines; and lhsStepsAhead, which
-// multiplyPanels() fetches into the first-level cache, with the next sums; 0: neither.
+// multiplyPanels() fetches into the first-level cache, with the next sums; 0: neither; and
+// finishedDtype, that of what Step::Finish makes of sums for PieceTile::finished; -1: there is
+// none.
 //
 // This header is for files compiled for one kind of CPU: nothing here has external linkage.
 #ifndef MPC_RUNTIME_DRIVERS_CPU_KERNELS_VECTOR_PANELS_H
@@ -247,14 +249,23 @@ template <typename Step, int64_t rows, int64_t vectors> void multiplyPieces(cons
     for (int64_t i = calls * Step::fetchingSteps; i < steps; ++i)
       addStep();
   }
+  if constexpr (Step::finishedDtype >= 0) {
+    if (tile.finished && tile.finished->columns >= lanes * vectors)
+      return Step::Finish::storeSums(sums, *tile.finished);
+  }
   for (int64_t i = 0; i < rows; ++i)
     for (int64_t j = 0; j < vectors; ++j)
       Step::store(tile.sums + i * tile.sumStride + lanes * j, sums[i][j]);
+  if constexpr (Step::finishedDtype >= 0) {
+    if (tile.finished)
+      Step::Finish::storeRows(tile.sums, tile.sumStride, rows, *tile.finished);
+  }
 }
 
 template <int64_t... count> struct Counts {};
 using UpTo4 = Counts<1, 2, 3, 4>;
 using UpTo6 = Counts<1, 2, 3, 4, 5, 6>;
+using UpTo8 = Counts<1, 2, 3, 4, 5, 6, 7, 8>;
 using UpTo10 = Counts<1, 2, 3, 4, 5, 6, 7, 8, 9, 10>;
 using UpTo12 = Counts<1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12>;
 
@@ -266,10 +277,17 @@ void multiplyLanes(const PieceTile &tile) {
 
 template <typename Step, template <int64_t> typename Packs, int64_t columns, int64_t... rows>
 constexpr PieceKernel pieceKernel(Counts<rows...>) {
-  return {sizeof...(rows),     columns,
-          stepBytesPerLane,    Step::depth,
-          Step::fetchingSteps, Packs<columns>::of,
-          Packs<columns>::of,  multiplyLanes<Step, columns / Step::lanes, rows...>};
+  return {sizeof...(rows),
+          columns,
+          stepBytesPerLane,
+          Step::depth,
+          Step::fetchingSteps,
+          Packs<columns>::of,
+          Packs<columns>::of,
+          multiplyLanes<Step, columns / Step::lanes, rows...>,
+          nullptr,
+          nullptr,
+          Step::finishedDtype};
 }
 
 inline void nothing(void *) {}

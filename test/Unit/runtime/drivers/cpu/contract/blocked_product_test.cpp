@@ -58,6 +58,7 @@ protected:
                                  data.out.data(), 1, shape),
               MPC_RT_OK);
     shape.roundsLhs = wideLhs;
+    shape.rhsStays = packed;
     const void *lhs = data.lhs.data();
     if (wideLhs)
       lhs = wideLhs->data();
@@ -248,12 +249,12 @@ TEST_P(BlockedProducts, RunAKernelOnceOnEveryElement) {
 }
 
 // Rows that lie together are multiplied by all panels, some at a time: of one vector of columns, of
-// two, of four, and more than the result of some rows may have at once.
+// two, of three, of four, and more than the result of some rows may have at once.
 TEST_P(BlockedProducts, MultiplyShortRows) {
   uint32_t i = 0;
   for (int64_t m : {1, 13, 60, 150})
-    for (int64_t n : {10, 16, 24, 40, 80, 96, 512, 513})
-      for (int64_t k : {1, 33, 64}) {
+    for (int64_t n : {10, 16, 24, 40, 48, 80, 96, 144, 512, 1024, 1025})
+      for (int64_t k : {1, 33, 64, 130}) {
         ContractionCase shape = draw(i++);
         shape.batch = 1;
         shape.m = m, shape.n = n, shape.k = k;

@@ -69,7 +69,8 @@ TEST(Reasons, SayWhereTheyWereMeasured) {
               "over before oneDNN's threads are awake; measured on Zen 4, not on this kind of CPU");
 }
 
-// Where a Zen 5 predicts in float32 its threads do not wait for oneDNN's.
+// Where a Zen 5 predicts in float32 its threads do not wait for oneDNN's, nor a Zen 4's for small
+// products.
 TEST(ContractionRules, KeepWeightsOnOneTeamWhereThatWasMeasured) {
   Contraction shape;
   shape.batch = 1, shape.m = 2048, shape.n = 256, shape.k = 256;
@@ -77,7 +78,17 @@ TEST(ContractionRules, KeepWeightsOnOneTeamWhereThatWasMeasured) {
   for (bool isKept : {false, true}) {
     const ContractionTraits traits{avx512Float32, shape, isKept, /*launches=*/false};
     EXPECT_EQ(isWorthwhile(zen5, traits).isTaken, isKept);
-    EXPECT_FALSE(isWorthwhile(zen4, traits).isTaken);
+    EXPECT_EQ(isWorthwhile(zen4, traits).isTaken, isKept);
+    Contraction larger = shape;
+    ++larger.m;
+    const ContractionTraits ofLarger{avx512Float32, larger, isKept, /*launches=*/false};
+    EXPECT_EQ(isWorthwhile(zen5, ofLarger).isTaken, isKept);
+    EXPECT_FALSE(isWorthwhile(zen4, ofLarger).isTaken);
+    Contraction ofFewTerms = shape;
+    ofFewTerms.m = 8192, ofFewTerms.k = 63;
+    const ContractionTraits ofShortSums{avx512Float32, ofFewTerms, isKept, /*launches=*/false};
+    EXPECT_EQ(isWorthwhile(zen5, ofShortSums).isTaken, isKept);
+    EXPECT_FALSE(isWorthwhile(zen4, ofShortSums).isTaken);
   }
 }
 
