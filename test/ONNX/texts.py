@@ -90,14 +90,14 @@ def equal(draw):
     return model([node], inputs, {"y": (TensorProto.BOOL, None)}), given, [given["x"] == given["z"]]
 
 
-def labels(keys, values, default, **attributes):
+def labels(keys, values, default, op="LabelEncoder", **attributes):
     table = dict(zip(keys, values))
 
     def make(draw):
         is_text = isinstance(keys[0], str)
         given = draw.choice(np.array([*keys, "zz", keys[0] + "a"] if is_text else [*keys, 77], object), [20, 3])
         given = given if is_text else given.astype(np.int64)
-        node = helper.make_node("LabelEncoder", ["x"], ["y"], domain=MLDOMAIN, **attributes)
+        node = helper.make_node(op, ["x"], ["y"], domain=MLDOMAIN, **attributes)
         kinds = {str: TensorProto.STRING, int: TensorProto.INT64, float: TensorProto.FLOAT}
         expected = each(lambda key: table.get(key, default), given, {str: object, int: np.int64, float: np.float32}[type(values[0])])
         return model([node], {"x": (kinds[type(keys[0])], [20, 3])}, {"y": (kinds[type(values[0])], None)}), {"x": given}, [expected]
@@ -196,6 +196,9 @@ CASES = {
     "labels_as_floats": labels(["a", "bc"], [0.5, 2.0], 1.5, keys_strings=["a", "bc"], values_floats=[0.5, 2.0], default_float=1.5),
     "labels_as_texts": labels([3, 4, -1], ["x", "yy", "中"], "none", keys_int64s=[3, 4, -1], values_strings=["x", "yy", "中"], default_string="none"),
     "labels_text_to_text": labels(["a", "bc"], ["x", "yyyy"], "_Unused", keys_strings=["a", "bc"], values_strings=["x", "yyyy"]),
+    "categories_of_texts": labels(["a", "bc", "é"], [5, -7, 9], -1, "CategoryMapper", cats_strings=["a", "bc", "é"], cats_int64s=[5, -7, 9]),
+    "categories_as_texts": labels([5, -7, 9], ["a", "bc", "é"], "none", "CategoryMapper", cats_strings=["a", "bc", "é"], cats_int64s=[5, -7, 9],
+                                  default_string="none"),
     "lower": unary("StringNormalizer", {"case_change_action": "LOWER"}, [50], lambda x: each(str.lower, x), letters=LETTERS.replace("Σ", "")),
     "upper": unary("StringNormalizer", {"case_change_action": "UPPER"}, [50], lambda x: each(str.upper, x), letters=LETTERS.replace("ß", "")),
     "normalized": normalized("NONE", True, ["a", "AB"]),
