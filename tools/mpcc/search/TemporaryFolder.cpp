@@ -21,8 +21,9 @@ static void removeAndExit(int received) {
     ::kill(pid_t(childToEnd), SIGTERM);
     ::waitpid(pid_t(childToEnd), nullptr, 0); // it may write until then
   }
-  // A handler may call fork, execl and _exit; it may not walk over the folder.
-  if (*folderToRemove && ::fork() == 0) {
+  // A handler may call _Fork, execl and _exit; it may not walk over the folder, and fork waits for
+  // malloc's locks, which the thread may hold that was interrupted.
+  if (*folderToRemove && ::_Fork() == 0) {
     ::execl("/bin/rm", "rm", "-rf", "--", folderToRemove, static_cast<char *>(nullptr));
     ::_exit(127);
   }
