@@ -196,8 +196,8 @@ typedef struct mpc_rt_executable_t {
   float loss_scale;     /* what losses are multiplied with when training starts; 1 = nothing */
   uint32_t batch_parts; /* of a batch on ranks; 0: it is one */
   float loss_scale_minimum, loss_scale_maximum; /* of a dynamic one; 0 and infinity: no bounds */
+  const mpc_rt_tensor_form_t *forms;            /* of tensors that have one, in any order */
   uint32_t form_count, reserved;
-  const mpc_rt_tensor_form_t *forms; /* of tensors that have one, in any order */
 } mpc_rt_executable_t;
 
 /* Tables up to `weights_hash`, which every library has. */
@@ -211,7 +211,7 @@ static inline const mpc_rt_tensor_form_t *mpc_rt_find_form(const mpc_rt_executab
                                                            uint32_t tensor,
                                                            mpc_rt_form_kind_t kind) {
   uint32_t i;
-  if (!MPC_RT_EXECUTABLE_HAS(executable, forms))
+  if (!MPC_RT_EXECUTABLE_HAS(executable, form_count))
     return NULL;
   for (i = 0; i < executable->form_count; ++i) {
     const mpc_rt_tensor_form_t *form = &executable->forms[i];

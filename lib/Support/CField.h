@@ -15,7 +15,7 @@ struct CField {
 };
 
 #define MPC_C_FIELD(type, field)                                                                   \
-  ::mpc::CField { offsetof(type, field), sizeof(static_cast<type *>(nullptr)->field) }
+  ::mpc::CField { offsetof(type, field), sizeof(decltype(type::field)) }
 
 #define MPC_RT_STRUCT(type, size) static_assert(sizeof(type) == (size), #type);
 #include "mpc-rt/struct_sizes.inc"

@@ -12,7 +12,6 @@
 namespace mpc::commands {
 
 using data::Array;
-using data::Failure;
 using data::Result;
 using data::Status;
 

@@ -15,6 +15,7 @@
 namespace mpc::commands {
 
 using data::Result;
+using data::Status;
 using training::Session;
 using Json = nlohmann::ordered_json;
 

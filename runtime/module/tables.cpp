@@ -120,7 +120,7 @@ const char *formProblem(const mpc_rt_executable_t &e, const mpc_rt_tensor_form_t
 
 // Entries are sound.
 mpc_rt_status_t checkForms(const mpc_rt_executable_t &e, const char *where) noexcept {
-  if (!MPC_RT_EXECUTABLE_HAS(&e, forms))
+  if (!MPC_RT_EXECUTABLE_HAS(&e, form_count))
     return MPC_RT_OK;
   if (e.form_count > mostForms || (e.form_count && !e.forms))
     return damaged(where, "table of forms", 0, "is missing or too large");

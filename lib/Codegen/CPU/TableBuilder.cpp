@@ -236,8 +236,8 @@ void mpc::buildExecutableTables(llvm::Module &module, const ModuleTables &tables
        {MPC_C_FIELD(mpc_rt_executable_t, batch_parts), b.i32(tables.batchParts)},
        {MPC_C_FIELD(mpc_rt_executable_t, loss_scale_minimum), b.f32(tables.lossScaleRule.minimum)},
        {MPC_C_FIELD(mpc_rt_executable_t, loss_scale_maximum), b.f32(tables.lossScaleRule.maximum)},
-       {MPC_C_FIELD(mpc_rt_executable_t, form_count), b.i32(forms.size())},
-       {MPC_C_FIELD(mpc_rt_executable_t, forms), b.array(forms, "forms")}});
+       {MPC_C_FIELD(mpc_rt_executable_t, forms), b.array(forms, "forms")},
+       {MPC_C_FIELD(mpc_rt_executable_t, form_count), b.i32(forms.size())}});
   llvm::GlobalVariable *global = b.global(executable, "executable");
   // The loader asks one library at a time; programs that link several need a name for each.
   buildQuery(module, global, MPC_RT_EXECUTABLE_QUERY_SYMBOL);

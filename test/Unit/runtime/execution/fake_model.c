@@ -223,9 +223,9 @@ static const larger_t executable = {{EXECUTABLE_SIZE,
                                      0,
                                      0,
                                      0,
+                                     NULL,
                                      0,
-                                     0,
-                                     NULL},
+                                     0},
                                     1};
 
 __attribute__((visibility("default"))) const mpc_rt_executable_t *

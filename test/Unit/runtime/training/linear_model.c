@@ -262,9 +262,9 @@ static const mpc_rt_executable_t executable = {
     0,
     0,
     0,
+    NULL,
     0,
-    0,
-    NULL};
+    0};
 
 __attribute__((visibility("default"))) const mpc_rt_executable_t *
 mpc_rt_executable_query(uint32_t max_abi_version) {
