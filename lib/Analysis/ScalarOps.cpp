@@ -25,10 +25,12 @@ private:
 
 Table::Table() {
   const ScalarProperties arithmetic{/*isInstruction=*/true, /*isCheap=*/false, /*keepsNaNs=*/true};
-  add<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp, arith::MaximumFOp,
-      arith::MinimumFOp, math::AbsFOp, math::SqrtOp, math::FmaOp, math::CopySignOp,
+  add<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp, math::SqrtOp, math::FmaOp,
       LLVM::FMulAddOp>(arithmetic);
-  add<arith::NegFOp>({/*isInstruction=*/true, /*isCheap=*/true, /*keepsNaNs=*/true});
+  add<arith::MaximumFOp, arith::MinimumFOp, math::AbsFOp, math::CopySignOp>(
+      {/*isInstruction=*/true, /*isCheap=*/false, /*keepsNaNs=*/true, /*choosesNumbers=*/true});
+  add<arith::NegFOp>(
+      {/*isInstruction=*/true, /*isCheap=*/true, /*keepsNaNs=*/true, /*choosesNumbers=*/true});
   add<arith::CmpFOp, arith::CmpIOp, arith::SelectOp, arith::AndIOp, linalg::IndexOp>(
       {/*isInstruction=*/true, /*isCheap=*/true, /*keepsNaNs=*/false});
   add<math::RsqrtOp, math::AbsIOp, math::FloorOp, math::CeilOp, math::TruncOp, math::RoundEvenOp,

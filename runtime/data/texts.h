@@ -10,8 +10,8 @@ namespace mpc::data {
 /// The first text that has a place that is no code point, or one behind its end; a failure says so.
 Status checkTexts(const Array &texts, const std::string &place);
 
-/// The same texts with room for `width` code points each; a failure names the first that has more
-/// (`label`: the input).
+/// A copy of the texts with room for `width` code points each; a failure names the first that has
+/// more (`label`: the input).
 Result<Array> fitTexts(const Array &texts, int64_t width, const std::string &label);
 
 /// The text at `index` in UTF-8.

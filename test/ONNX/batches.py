@@ -4,12 +4,9 @@
 Each is compiled with --batch=first, and predicts several batches with one library.
 """
 
-import argparse
 import os
-import re
 import subprocess
 import sys
-import tempfile
 
 import numpy as np
 import onnx
@@ -17,6 +14,7 @@ import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
 import execution
+import named_cases
 
 BATCHES = (1, 3, 32)
 TOLERANCE = 1e-5
@@ -246,7 +244,7 @@ def transposed(array, place):
     return np.ascontiguousarray(np.moveaxis(array, place, 0))
 
 
-def check(name, binaries, work):
+def check(name, binaries, work, _):
     """Text of what is wrong, or ""."""
     graph, outputs = CASES[name]
     model = graph.model(outputs)
@@ -281,25 +279,5 @@ def check(name, binaries, work):
     return ""
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("binaries")
-    parser.add_argument("--only", default="")
-    parser.add_argument("--keep")
-    arguments = parser.parse_args()
-    faults, count = 0, 0
-    with tempfile.TemporaryDirectory() as scratch:
-        for name in CASES:
-            if not re.search(arguments.only, name):
-                continue
-            count += 1
-            fault = check(name, arguments.binaries, arguments.keep or scratch)
-            if fault:
-                faults += 1
-                print(f"wrong: {name}: {fault}")
-    print(f"{faults} failed\nran {count} tests")
-    return faults > 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(named_cases.run(CASES, check))

@@ -5,14 +5,13 @@ onnxruntime.
   texts.py BIN [--only REGEX] [--keep FOLDER] [--seed S]
 """
 
-import argparse
 import os
 import re
 import subprocess
 import sys
-import tempfile
 
 import execution
+import named_cases
 import numpy as np
 import onnx
 import onnxruntime
@@ -288,27 +287,5 @@ def check(name, binaries, work, draw):
     return "; ".join(f"output {i} {fault}" for i, pair in enumerate(zip(got, expected)) if (fault := difference(*pair)))
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("binaries")
-    parser.add_argument("--only", default="")
-    parser.add_argument("--keep")
-    parser.add_argument("--seed", type=int, default=1)
-    arguments = parser.parse_args()
-    faults, count = 0, 0
-    with tempfile.TemporaryDirectory() as scratch:
-        for name in CASES:
-            if not re.search(arguments.only, name):
-                continue
-            count += 1
-            draw = np.random.default_rng([arguments.seed, count])
-            fault = check(name, arguments.binaries, arguments.keep or scratch, draw)
-            if fault:
-                faults += 1
-                print(f"wrong: {name}: {fault}")
-    print(f"{faults} failed\nran {count} tests")
-    return faults > 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(named_cases.run(CASES, check))

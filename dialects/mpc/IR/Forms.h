@@ -9,7 +9,7 @@ namespace mpc {
 
 /// Whether forms fit the type that has them; an error on `op` otherwise.
 llvm::LogicalResult verifyForms(mlir::Operation *op, mlir::Type type, mlir::Attribute forms);
-/// The same of a result, whose extent must be another result.
+/// Whether a result has forms that fit its type; its extent must be another result.
 llvm::LogicalResult verifyResultForms(mlir::FunctionOpInterface function, unsigned result);
 
 /// Whether a value of this type may hold the extent of a call.

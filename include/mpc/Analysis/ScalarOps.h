@@ -15,6 +15,9 @@ struct ScalarProperties {
   bool isCheap = false;
   /// A NaN among its results is the default one, or one of the operands: it makes no payload.
   bool keepsNaNs = false;
+  /// Its result is one of its operands, or one with another sign: what rounding leaves as they are,
+  /// it leaves as its result.
+  bool choosesNumbers = false;
 };
 
 /// All false for ops that the table lacks.

@@ -50,15 +50,26 @@ static Value bfloatToFloat(Bits k, Value value) {
 }
 
 namespace {
+/// Remembers whether something holds of a value, so that it is found out once.
+class Findings {
+public:
+  bool find(Value value, llvm::function_ref<bool(Value)> compute) {
+    if (auto known = values.find(value); known != values.end())
+      return known->second;
+    return values[value] = compute(value);
+  }
+
+private:
+  llvm::DenseMap<Value, bool> values;
+};
+
 /// Which float32 values are never a NaN with a one among its last 16 bits. What arithmetic makes of
 /// NaNs is the quiet one of the CPU, or an operand's that is made quiet (LLVM's language reference,
 /// "Behavior of Floating-Point NaN values"), so that those that come from bfloat16 stay such.
 class NarrowNaNs {
 public:
   bool areAllOf(Value value) {
-    if (auto known = values.find(value); known != values.end())
-      return known->second;
-    return values[value] = compute(value);
+    return findings.find(value, [this](Value it) { return compute(it); });
   }
 
 private:
@@ -100,7 +111,7 @@ private:
            mask.isSignMask() && areAllOf(magnitude.getIn());
   }
 
-  llvm::DenseMap<Value, bool> values;
+  Findings findings;
 };
 } // namespace
 
@@ -111,9 +122,7 @@ class ExactNumbers {
 public:
   explicit ExactNumbers(Type small) : small(cast<FloatType>(small)) {}
   bool has(Value value) {
-    if (auto known = values.find(value); known != values.end())
-      return known->second;
-    return values[value] = compute(value);
+    return findings.find(value, [this](Value it) { return compute(it); });
   }
 
 private:
@@ -131,12 +140,12 @@ private:
       return widened.getIn().getType() == small;
     if (auto select = dyn_cast<arith::SelectOp>(op))
       return has(select.getTrueValue()) && has(select.getFalseValue());
-    return isa<arith::MaximumFOp, arith::MinimumFOp, arith::NegFOp, math::AbsFOp>(op) &&
+    return scalarPropertiesOf(op).choosesNumbers &&
            llvm::all_of(op->getOperands(), [&](Value operand) { return has(operand); });
   }
 
   FloatType small;
-  llvm::DenseMap<Value, bool> values;
+  Findings findings;
 };
 } // namespace
 

@@ -20,7 +20,7 @@ bool isFloating(DataType type);
 /// The element type that values of this type have in the phase import, where every floating one is
 /// float32: null for what mpc has no tensors of. Of 4 and 2 bits are those of 8.
 mlir::Type nominalType(mlir::Builder &builder, DataType type);
-/// The same, and of texts that of their code points.
+/// The nominal type, or that of the code points of texts.
 mlir::Type heldType(mlir::Builder &builder, DataType type);
 
 /// The floating type that values have once casts are inserted: of float8 and smaller, float32.

@@ -81,7 +81,7 @@ llvm::ArrayRef<OpEntry> getTextOps();
 
 /// The row that holds in `opset`; null where there is none.
 const OpEntry *findOp(llvm::StringRef domain, llvm::StringRef name, int64_t opset);
-/// The same of a node that reads text, of which most operations have no row.
+/// The row of a node that reads text; most operations have none.
 const OpEntry *findTextOp(llvm::StringRef domain, llvm::StringRef name, int64_t opset);
 
 } // namespace mpc::onnx

@@ -70,7 +70,7 @@ public:
       for (int64_t j = 0; j < vectors; ++j)
         Row::store(to.rows[i] + j * lanes * Row::bytes, finish.of(sums[i][j], bias[j]));
   }
-  // The same from memory, where columns are missing: once, in place of once in each micro-kernel.
+  // Finishes sums in memory, where columns are missing: once, in place of once in each kernel.
   [[gnu::noinline]] static void storeRows(const float *sums, int64_t stride, int64_t count,
                                           const FinishedRows &to) {
     const Finish512 finish(to);
