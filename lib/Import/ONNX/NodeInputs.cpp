@@ -102,6 +102,9 @@ std::optional<llvm::SmallVector<int64_t>> NodeInputs::getExtents(unsigned i, llv
   }
   llvm::SmallVector<int64_t> values(literal->tensor.integers.begin(),
                                     literal->tensor.integers.end());
+  // The smallest integer means "from the end on" to PyTorch's flip, and the open batch to us.
+  for (int64_t &value : values)
+    value = std::max(value, mlir::ShapedType::kDynamic + 1);
   if (literal->hasBatch)
     for (int64_t &value : values)
       if (std::optional<int64_t> batches = Literal::findBatches(value)) {

@@ -21,7 +21,7 @@ llvm::ArrayRef<int> weightInputs(llvm::StringRef op) {
              pair)
       .Cases({"RNN", "LSTM", "GRU"}, triple)
       .Cases({"PRelu", "RMSNormalization", "SimplifiedLayerNormalization"}, second)
-      .Case("Gather", first)
+      .Cases({"Gather", "GatherND"}, first)
       .Default({});
 }
 
@@ -51,14 +51,21 @@ llvm::SmallVector<const Tensor *, 1> collectPassed(const Node &node, const Origi
   return passed;
 }
 
-/// Biases and the factors of decomposed normalisations: vectors along the last axis.
-bool takesVectors(llvm::StringRef op) { return op == "Add" || op == "Mul" || op == "Sub"; }
+/// Operations whose result may have a bias added that is no input of theirs.
+bool isProduct(llvm::StringRef op) { return op == "MatMul" || op == "Einsum"; }
+
+/// Whether the input is where biases and the factors of decomposed normalisations are, vectors
+/// along the last axis. What is subtracted is a mean, or the places of knots.
+bool takesVectors(llvm::StringRef op, size_t input) {
+  return op == "Add" || op == "Mul" || (op == "Sub" && input == 0);
+}
 
 } // namespace
 
 Parameters::Parameters(const Graph &graph, const std::optional<PathPattern> &pattern)
     : pattern(pattern) {
   Origins origins;
+  llvm::StringSet<> products;
   for (const Tensor &tensor : graph.initializers)
     if (isFloating(tensor.type))
       origins[tensor.name] = {&tensor};
@@ -66,10 +73,16 @@ Parameters::Parameters(const Graph &graph, const std::optional<PathPattern> &pat
     if (!node.domain.empty())
       continue;
     const llvm::ArrayRef<int> weights = weightInputs(node.op);
+    // A vector of one element is a bias behind a product to one column, elsewhere a number.
+    const bool followsProduct =
+        node.op == "Add" &&
+        llvm::any_of(node.inputs, [&](const auto &name) { return products.contains(name); });
+    if (isProduct(node.op))
+      products.insert(node.outputs.begin(), node.outputs.end());
     for (const auto &[i, name] : llvm::enumerate(node.inputs))
       for (const Tensor *tensor : origins.lookup(name)) {
-        const bool isVector =
-            tensor->shape.size() == 1 && tensor->shape.front() > 1 && takesVectors(node.op);
+        const bool isVector = tensor->shape.size() == 1 && takesVectors(node.op, i) &&
+                              (tensor->shape.front() > 1 || followsProduct);
         if (llvm::StringRef(node.op).ends_with("Normalization"))
           kept.insert(tensor->name);
         if (isVector || llvm::is_contained(weights, -1) || llvm::is_contained(weights, int(i)))

@@ -4,6 +4,7 @@
 import math
 
 import images
+import layers
 import series
 import torch
 import torch.nn.functional as F
@@ -376,5 +377,6 @@ CASES = {
     "convnext": (ConvNext, {"x": [3, 12, 12]}, ("classes", [], 4)),
     "densely_connected": (DenselyConnected, {"x": [3, 8, 8]}, ("classes", [], 4)),
     **images.CASES,
+    **layers.CASES,
     **series.CASES,
 }  # fmt: skip
