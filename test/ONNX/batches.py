@@ -187,6 +187,23 @@ def resized():
     return graph.add("Resize", ["x", "", "", "sizes"], mode="linear", coordinate_transformation_mode="align_corners"), ["y"]
 
 
+def token():
+    """Repeated for the batch, as PyTorch's older exporter writes expand(batch, -1, -1)."""
+    graph = Graph(x=["n", 3, 4]).add("Shape", ["x"], ["batch"], end=1)
+    graph.add("Concat", ["batch", np.array([-1, -1])], ["shape"], axis=0)
+    graph.add("ConstantOfShape", [np.array([3])], ["ones"], value=numpy_helper.from_array(np.array([1])))
+    graph.add("Mul", ["ones", np.array(-1)], ["minus"]).add("Equal", ["shape", "minus"], ["kept"])
+    graph.add("Where", ["kept", "ones", "shape"], ["extents"]).add("Expand", [weights(1, 1, 4), "extents"], ["tokens"])
+    return graph.add("Concat", ["tokens", "x"], ["y"], axis=1), ["y"]
+
+
+def pairs():
+    """x[:, i, j], as PyTorch writes it."""
+    graph = Graph(x=["n", 3, 4]).add("Transpose", ["x"], ["behind"], perm=[1, 2, 0])
+    graph.add("GatherND", ["behind", np.array([[0, 1], [2, -1], [1, 0]])], ["picked"])
+    return graph.add("Transpose", ["picked"], ["y"], perm=[1, 0]), ["y"]
+
+
 CASES = {
     "lstm": recurrence("LSTM"),
     "lstm_both_ways": recurrence("LSTM", directions=2),
@@ -237,6 +254,8 @@ CASES = {
     "stacked": stacked(),
     "branches": branches(),
     "resized": resized(),
+    "token": token(),
+    "pairs": pairs(),
 }  # fmt: skip
 
 

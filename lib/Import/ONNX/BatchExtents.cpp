@@ -3,36 +3,139 @@
 
 namespace mpc::onnx {
 
-/// The product or the quotient of two extents, either of which may be a multiple of the batch.
-static std::optional<int64_t> compute(bool isProduct, int64_t lhs, int64_t rhs) {
-  const std::optional<int64_t> left = Literal::findBatches(lhs), right = Literal::findBatches(rhs);
-  if (left && right) {
-    // A multiple of another one, whatever the batch is.
-    const bool isWhole = !isProduct && *left % *right == 0;
-    return isWhole ? std::optional(*left / *right) : std::nullopt;
+namespace {
+
+/// A number, or that many batches. A batch has at least one sample.
+struct Count {
+  int64_t value;
+  bool isOfBatches;
+
+  static Count read(int64_t number) {
+    const std::optional<int64_t> batches = Literal::findBatches(number);
+    return {batches.value_or(number), batches.has_value()};
   }
-  if (!left && !right) {
-    if (isProduct) {
-      int64_t product;
-      return __builtin_mul_overflow(lhs, rhs, &product) ? std::nullopt : std::optional(product);
-    }
-    return rhs > 0 && lhs >= 0 ? std::optional(lhs / rhs) : std::nullopt;
+  /// The element of a literal; nothing where there is none.
+  std::optional<int64_t> write() const {
+    if (!isOfBatches)
+      return value;
+    return value > 0 && value <= Literal::kMostBatches
+               ? std::optional(Literal::numberOfBatches(value))
+               : std::nullopt;
   }
-  if (right && !isProduct)
+};
+
+using Result = std::optional<Count>;
+
+Count number(int64_t value) { return {value, false}; }
+
+Result add(Count lhs, Count rhs) {
+  if (lhs.isOfBatches != rhs.isOfBatches) {
+    const Count &other = lhs.isOfBatches ? rhs : lhs;
+    return other.value == 0 ? Result(lhs.isOfBatches ? lhs : rhs) : std::nullopt;
+  }
+  int64_t sum;
+  if (__builtin_add_overflow(lhs.value, rhs.value, &sum))
     return std::nullopt;
-  const int64_t batches = left ? *left : *right, number = left ? rhs : lhs;
-  if (number < 1 || number > Literal::kMostBatches)
-    return std::nullopt;
-  if (!isProduct && batches % number != 0)
-    return std::nullopt;
-  const int64_t count = isProduct ? batches * number : batches / number;
-  return count <= Literal::kMostBatches ? std::optional(Literal::numberOfBatches(count))
-                                        : std::nullopt;
+  return sum == 0 ? number(0) : Count{sum, lhs.isOfBatches};
 }
 
+Result subtract(Count lhs, Count rhs) {
+  return rhs.value == INT64_MIN ? std::nullopt : add(lhs, {-rhs.value, rhs.isOfBatches});
+}
+
+Result multiply(Count lhs, Count rhs) {
+  int64_t product;
+  if ((lhs.isOfBatches && rhs.isOfBatches) ||
+      __builtin_mul_overflow(lhs.value, rhs.value, &product))
+    return std::nullopt;
+  return product == 0 ? number(0) : Count{product, lhs.isOfBatches || rhs.isOfBatches};
+}
+
+/// Whether a quotient of extents is meant, which is rounded down, and the batch divides no number.
+bool hasQuotient(Count lhs, Count rhs) {
+  return lhs.value >= 0 && rhs.value > 0 && (lhs.isOfBatches || !rhs.isOfBatches);
+}
+
+Result divide(Count lhs, Count rhs) {
+  // A multiple of another one, whatever the batch is.
+  if (!hasQuotient(lhs, rhs) || (lhs.isOfBatches && lhs.value % rhs.value != 0))
+    return std::nullopt;
+  return Count{lhs.value / rhs.value, lhs.isOfBatches && !rhs.isOfBatches};
+}
+
+Result findRemainder(Count lhs, Count rhs) {
+  if (!hasQuotient(lhs, rhs))
+    return std::nullopt;
+  const int64_t rest = lhs.value % rhs.value;
+  return lhs.isOfBatches && rest != 0 ? std::nullopt : Result(number(rest));
+}
+
+/// Which is larger, by the sign of their difference, or at least as large; nothing where the batch
+/// decides.
+std::optional<int> compare(Count lhs, Count rhs) {
+  auto signOf = [](int64_t left, int64_t right) { return int(left > right) - int(left < right); };
+  if (lhs.isOfBatches == rhs.isOfBatches)
+    return signOf(lhs.value, rhs.value);
+  const Count &many = lhs.isOfBatches ? lhs : rhs, &other = lhs.isOfBatches ? rhs : lhs;
+  if (other.value > many.value)
+    return std::nullopt;
+  return lhs.isOfBatches ? 1 : -1;
+}
+
+Result findLargest(Count lhs, Count rhs) {
+  const std::optional<int> sign = compare(lhs, rhs);
+  return sign ? Result(*sign < 0 ? rhs : lhs) : std::nullopt;
+}
+
+Result findSmallest(Count lhs, Count rhs) {
+  const std::optional<int> sign = compare(lhs, rhs);
+  return sign ? Result(*sign < 0 ? lhs : rhs) : std::nullopt;
+}
+
+Result isEqual(Count lhs, Count rhs) {
+  if (lhs.isOfBatches == rhs.isOfBatches)
+    return number(lhs.value == rhs.value);
+  const Count &many = lhs.isOfBatches ? lhs : rhs, &other = lhs.isOfBatches ? rhs : lhs;
+  return other.value < many.value || other.value % many.value != 0 ? Result(number(0))
+                                                                   : std::nullopt;
+}
+
+/// Nothing where they may be equal, too.
+Result isLess(Count lhs, Count rhs) {
+  const std::optional<int> sign = compare(lhs, rhs);
+  return sign && isEqual(lhs, rhs) ? Result(number(*sign < 0)) : std::nullopt;
+}
+
+Result isGreater(Count lhs, Count rhs) { return isLess(rhs, lhs); }
+
+struct Operation {
+  llvm::StringLiteral name;
+  Result (*compute)(Count, Count);
+  bool isComparison = false;
+};
+
+constexpr Operation kOperations[] = {
+    {"Add", add},           {"Sub", subtract},
+    {"Mul", multiply},      {"Div", divide},
+    {"Mod", findRemainder}, {"Max", findLargest},
+    {"Min", findSmallest},  {"Equal", isEqual, true},
+    {"Less", isLess, true}, {"Greater", isGreater, true},
+};
+
+/// Of the operations' attributes only Mod's `fmod` is left, which is for negative numbers.
+const Operation *findOperation(const Node &node) {
+  if (!node.domain.empty())
+    return nullptr;
+  const Operation *found =
+      llvm::find_if(kOperations, [&](const Operation &each) { return each.name == node.op; });
+  return found == std::end(kOperations) ? nullptr : found;
+}
+
+} // namespace
+
 std::optional<Literal> computeExtents(const Node &node, llvm::ArrayRef<const NodeValue *> inputs) {
-  const bool isProduct = node.op == "Mul";
-  if (!node.domain.empty() || (!isProduct && node.op != "Div") || inputs.size() != 2)
+  const Operation *operation = inputs.size() == 2 ? findOperation(node) : nullptr;
+  if (!operation)
     return std::nullopt;
   bool hasBatch = false;
   for (const NodeValue *input : inputs) {
@@ -49,16 +152,19 @@ std::optional<Literal> computeExtents(const Node &node, llvm::ArrayRef<const Nod
       (left != right && left != 1 && right != 1))
     return std::nullopt;
   Literal result = lhs.tensor.shape.size() >= rhs.tensor.shape.size() && left >= right ? lhs : rhs;
-  result.type = lhs.type;
+  result.type = operation->isComparison ? DataType::Bool : lhs.type;
   result.tensor.elementType = lhs.tensor.elementType;
+  if (operation->isComparison)
+    result.tensor.elementType = mlir::IntegerType::get(lhs.tensor.elementType.getContext(), 1);
   result.hasBatch = false;
   for (int64_t i = 0; i < result.tensor.size(); ++i) {
-    std::optional<int64_t> extent = compute(isProduct, lhs.tensor.integers[left == 1 ? 0 : i],
-                                            rhs.tensor.integers[right == 1 ? 0 : i]);
-    if (!extent)
+    const Result count = operation->compute(Count::read(lhs.tensor.integers[left == 1 ? 0 : i]),
+                                            Count::read(rhs.tensor.integers[right == 1 ? 0 : i]));
+    const std::optional<int64_t> element = count ? count->write() : std::nullopt;
+    if (!element)
       return std::nullopt;
-    result.tensor.integers[i] = *extent;
-    result.hasBatch |= Literal::findBatches(*extent).has_value();
+    result.tensor.integers[i] = *element;
+    result.hasBatch |= count->isOfBatches;
   }
   return result;
 }

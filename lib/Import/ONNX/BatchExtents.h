@@ -8,8 +8,8 @@
 
 namespace mpc::onnx {
 
-/// The result of a node that multiplies or divides constants among which the batch is; nothing
-/// where it is no such node, or the result no multiple of the batch.
+/// The result of a node that computes with or compares constants among which the batch is; nothing
+/// where it is no such node, or what the batch is decides.
 std::optional<Literal> computeExtents(const Node &node, llvm::ArrayRef<const NodeValue *> inputs);
 
 } // namespace mpc::onnx

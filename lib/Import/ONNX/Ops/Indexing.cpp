@@ -277,7 +277,7 @@ void oneHot(B &b) {
 
 constexpr OpEntry kTable[] = {
     {"GatherElements", 11, gatherElements},
-    {"GatherND", 11, gatherND},
+    {"GatherND", 11, gatherND, nullptr, OpenBatch::anywhere},
     {"OneHot", 9, oneHot},
     {"Scatter", 9, scatterElements},
     {"ScatterElements", 11, scatterElements},

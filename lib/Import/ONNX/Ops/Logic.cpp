@@ -120,7 +120,7 @@ constexpr OpEntry kTable[] = {
     {"LessOrEqual", 12, compare<ComparePredicate::LE>, nullptr, OpenBatch::anywhere},
     {"Not", 1, logicalNot, nullptr, OpenBatch::anywhere},
     {"Or", 1, logicalOr, nullptr, OpenBatch::anywhere},
-    {"Where", 9, where, nullptr, OpenBatch::anywhere},
+    {"Where", 9, where, nullptr, OpenBatch::moved},
     {"Xor", 1, logicalXor, nullptr, OpenBatch::anywhere},
 };
 

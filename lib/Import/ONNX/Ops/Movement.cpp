@@ -356,7 +356,11 @@ void tile(B &b) {
     const int64_t extent = b.shapeOf(x)[axis];
     if (times == 1)
       continue;
-    if (isOpen(extent) || times < 1 || extent > (int64_t(1) << 31) / times)
+    if (times == 0 && !isOpen(extent)) {
+      x = b.make<SliceOp>(x, int64_t(axis), 0, 0);
+      continue;
+    }
+    if (isOpen(extent) || times < 0 || extent > (int64_t(1) << 31) / times)
       return (void)b.error("cannot repeat " + llvm::Twine(extent) + " elements " +
                            llvm::Twine(times) + " times");
     ResampleTable table;
