@@ -204,6 +204,22 @@ def pairs():
     return graph.add("Transpose", ["picked"], ["y"], perm=[1, 0]), ["y"]
 
 
+def dense():
+    """A product of all samples' rows, as tf2onnx writes it."""
+    graph = Graph(x=["n", 3, 4]).add("Shape", ["x"], ["shape"]).add("Gather", ["shape", np.array([0, 1])], ["outer"])
+    graph.add("ReduceProd", ["outer"], ["rows"], keepdims=1).add("Concat", ["rows", np.array([4])], ["matrix"], axis=0)
+    graph.add("Reshape", ["x", "matrix"], ["flat"]).add("MatMul", ["flat", weights(4, 5)], ["product"])
+    graph.add("Concat", ["outer", np.array([5])], ["back"], axis=0)
+    return graph.add("Reshape", ["product", "back"], ["y"]), ["y"]
+
+
+def reversed_steps():
+    """All steps of every sample, as tf2onnx writes tf.reverse."""
+    graph = Graph(x=[5, "n", 4]).add("Shape", ["x"], ["batch"], start=1, end=2)
+    graph.add("Expand", [np.array([5]), "batch"], ["lengths"])
+    return graph.add("ReverseSequence", ["x", "lengths"], ["y"], batch_axis=1, time_axis=0), ["y"]
+
+
 CASES = {
     "lstm": recurrence("LSTM"),
     "lstm_both_ways": recurrence("LSTM", directions=2),
@@ -256,6 +272,8 @@ CASES = {
     "resized": resized(),
     "token": token(),
     "pairs": pairs(),
+    "dense": dense(),
+    "reversed_steps": reversed_steps(),
 }  # fmt: skip
 
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "lib/Import/ONNX/BatchExtents.h"
 
+#include "lib/Import/ONNX/NodeAttributes.h"
+
 namespace mpc::onnx {
 
 namespace {
@@ -110,32 +112,77 @@ Result isGreater(Count lhs, Count rhs) { return isLess(rhs, lhs); }
 
 struct Operation {
   llvm::StringLiteral name;
+  llvm::StringLiteral reduction; ///< the operation on all elements of a list; of some
   Result (*compute)(Count, Count);
   bool isComparison = false;
 };
 
 constexpr Operation kOperations[] = {
-    {"Add", add},           {"Sub", subtract},
-    {"Mul", multiply},      {"Div", divide},
-    {"Mod", findRemainder}, {"Max", findLargest},
-    {"Min", findSmallest},  {"Equal", isEqual, true},
-    {"Less", isLess, true}, {"Greater", isGreater, true},
+    {"Add", "ReduceSum", add},          {"Sub", "", subtract},
+    {"Mul", "ReduceProd", multiply},    {"Div", "", divide},
+    {"Mod", "", findRemainder},         {"Max", "ReduceMax", findLargest},
+    {"Min", "ReduceMin", findSmallest}, {"Equal", "", isEqual, true},
+    {"Less", "", isLess, true},         {"Greater", "", isGreater, true},
 };
 
-/// Of the operations' attributes only Mod's `fmod` is left, which is for negative numbers.
-const Operation *findOperation(const Node &node) {
-  if (!node.domain.empty())
-    return nullptr;
+const Operation *findOperation(llvm::StringRef name, llvm::StringLiteral Operation::*column) {
   const Operation *found =
-      llvm::find_if(kOperations, [&](const Operation &each) { return each.name == node.op; });
+      llvm::find_if(kOperations, [&](const Operation &each) { return each.*column == name; });
   return found == std::end(kOperations) ? nullptr : found;
+}
+
+/// Sets the elements; false where one is not known before the call.
+bool writeCounts(Literal &literal, llvm::ArrayRef<Result> counts) {
+  literal.hasBatch = false;
+  literal.tensor.integers.clear();
+  for (const Result &count : counts) {
+    const std::optional<int64_t> element = count ? count->write() : std::nullopt;
+    if (!element)
+      return false;
+    literal.tensor.integers.push_back(*element);
+    literal.hasBatch |= count->isOfBatches;
+  }
+  return true;
+}
+
+/// Of lists and numbers; one element goes with all. Mod's `fmod` is for negative numbers.
+std::optional<Literal> computePairs(const Operation &operation, const Literal &lhs,
+                                    const Literal &rhs) {
+  const int64_t left = lhs.tensor.size(), right = rhs.tensor.size();
+  if (lhs.tensor.shape.size() > 1 || rhs.tensor.shape.size() > 1 ||
+      (left != right && left != 1 && right != 1))
+    return std::nullopt;
+  llvm::SmallVector<Result> counts;
+  for (int64_t i = 0, size = left == 1 ? right : left; i < size; ++i)
+    counts.push_back(operation.compute(Count::read(lhs.tensor.integers[left == 1 ? 0 : i]),
+                                       Count::read(rhs.tensor.integers[right == 1 ? 0 : i])));
+  Literal result = lhs.tensor.shape.size() >= rhs.tensor.shape.size() && left >= right ? lhs : rhs;
+  result.type = operation.isComparison ? DataType::Bool : lhs.type;
+  result.tensor.elementType = lhs.tensor.elementType;
+  if (operation.isComparison)
+    result.tensor.elementType = mlir::IntegerType::get(lhs.tensor.elementType.getContext(), 1);
+  return writeCounts(result, counts) ? std::optional(std::move(result)) : std::nullopt;
+}
+
+/// Of a list along its only dimension, whichever way the axes say that.
+std::optional<Literal> reduceList(const Operation &operation, const Node &node,
+                                  const Literal &list) {
+  const NodeAttributes attributes(node);
+  if (list.tensor.shape.size() != 1 || list.tensor.size() == 0 ||
+      attributes.getFlag("noop_with_empty_axes"))
+    return std::nullopt;
+  Result count = Count::read(list.tensor.integers[0]);
+  for (int64_t number : llvm::ArrayRef(list.tensor.integers).drop_front())
+    count = count ? operation.compute(*count, Count::read(number)) : count;
+  Literal result = list;
+  result.tensor.shape.assign(attributes.getFlag("keepdims", true) ? 1 : 0, 1);
+  return writeCounts(result, count) ? std::optional(std::move(result)) : std::nullopt;
 }
 
 } // namespace
 
 std::optional<Literal> computeExtents(const Node &node, llvm::ArrayRef<const NodeValue *> inputs) {
-  const Operation *operation = inputs.size() == 2 ? findOperation(node) : nullptr;
-  if (!operation)
+  if (!node.domain.empty() || inputs.empty())
     return std::nullopt;
   bool hasBatch = false;
   for (const NodeValue *input : inputs) {
@@ -145,28 +192,11 @@ std::optional<Literal> computeExtents(const Node &node, llvm::ArrayRef<const Nod
   }
   if (!hasBatch)
     return std::nullopt;
-  const Literal &lhs = *inputs[0]->literal, &rhs = *inputs[1]->literal;
-  const int64_t left = lhs.tensor.size(), right = rhs.tensor.size();
-  // Lists and numbers; one element goes with all.
-  if (lhs.tensor.shape.size() > 1 || rhs.tensor.shape.size() > 1 ||
-      (left != right && left != 1 && right != 1))
-    return std::nullopt;
-  Literal result = lhs.tensor.shape.size() >= rhs.tensor.shape.size() && left >= right ? lhs : rhs;
-  result.type = operation->isComparison ? DataType::Bool : lhs.type;
-  result.tensor.elementType = lhs.tensor.elementType;
-  if (operation->isComparison)
-    result.tensor.elementType = mlir::IntegerType::get(lhs.tensor.elementType.getContext(), 1);
-  result.hasBatch = false;
-  for (int64_t i = 0; i < result.tensor.size(); ++i) {
-    const Result count = operation->compute(Count::read(lhs.tensor.integers[left == 1 ? 0 : i]),
-                                            Count::read(rhs.tensor.integers[right == 1 ? 0 : i]));
-    const std::optional<int64_t> element = count ? count->write() : std::nullopt;
-    if (!element)
-      return std::nullopt;
-    result.tensor.integers[i] = *element;
-    result.hasBatch |= count->isOfBatches;
-  }
-  return result;
+  const Literal &first = *inputs[0]->literal;
+  if (const Operation *operation = findOperation(node.op, &Operation::name))
+    return inputs.size() == 2 ? computePairs(*operation, first, *inputs[1]->literal) : std::nullopt;
+  const Operation *operation = findOperation(node.op, &Operation::reduction);
+  return operation ? reduceList(*operation, node, first) : std::nullopt;
 }
 
 } // namespace mpc::onnx

@@ -178,7 +178,7 @@ void reverseSequence(B &b) {
 constexpr OpEntry kTable[] = {
     {"CausalConvWithState", 27, causalConvolution},
     {"LinearAttention", 27, linearAttention},
-    {"ReverseSequence", 10, reverseSequence},
+    {"ReverseSequence", 10, reverseSequence, nullptr, OpenBatch::anywhere},
 };
 
 } // namespace

@@ -93,6 +93,27 @@ TEST_F(BatchExtentsTest, TheLargestOfABatchAndOneIsTheBatch) {
   EXPECT_EQ(ofBatches("Min", 3, 2), "2B");
 }
 
+TEST_F(BatchExtentsTest, ListsAreReducedToANumber) {
+  mlir::Builder builder(&context);
+  Literal list = Literal::fromIntegers(builder, {3}, {4, Literal::numberOfBatches(2), 3});
+  list.hasBatch = true;
+  const NodeValue value = NodeValue::fromLiteral(std::move(list));
+  auto reduce = [&](std::string op, std::vector<Attribute> attributes = {}) {
+    return computeExtents(makeNode(std::move(op), {"l"}, {"y"}, std::move(attributes)), {&value});
+  };
+  const std::optional<Literal> product = reduce("ReduceProd");
+  ASSERT_TRUE(product);
+  EXPECT_EQ(llvm::ArrayRef(product->tensor.shape), llvm::ArrayRef<int64_t>({1}));
+  EXPECT_EQ(Literal::findBatches(product->tensor.integers[0]), 24);
+  const std::optional<Literal> number =
+      reduce("ReduceProd", {makeAttribute("keepdims", int64_t(0))});
+  ASSERT_TRUE(number);
+  EXPECT_TRUE(number->tensor.shape.empty());
+  EXPECT_FALSE(reduce("ReduceSum"));
+  EXPECT_FALSE(reduce("ReduceMax"));
+  EXPECT_FALSE(reduce("ReduceProd", {makeAttribute("noop_with_empty_axes", int64_t(1))}));
+}
+
 // PyTorch's older exporter computes the shape to which expand(batch, -1, -1) expands.
 TEST_F(ImportGraphTest, TokensAreRepeatedForTheBatch) {
   model.graph.inputs = {makeValue("x", DataType::Float, {-1, 2, 3})};
