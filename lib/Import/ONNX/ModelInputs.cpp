@@ -86,6 +86,14 @@ std::optional<llvm::SmallVector<int64_t>> ModelInputs::closeShape(const ValueInf
   return closeBatch(input, shape, report) ? std::optional(shape) : std::nullopt;
 }
 
+/// The file's name of an open extent; none for those that exporters and shape inference number.
+static llvm::StringRef nameOf(const Extent &extent) {
+  llvm::StringRef name = extent.symbol, number = name;
+  const bool isNumbered =
+      number.consume_front("unk__") && !number.empty() && llvm::all_of(number, llvm::isDigit);
+  return isNumbered ? llvm::StringRef() : name;
+}
+
 bool ModelInputs::closeBatch(const ValueInfo &input, llvm::SmallVectorImpl<int64_t> &shape,
                              ReportFn report) {
   const std::vector<Extent> &declared = *findTensorType(input)->shape;
@@ -97,9 +105,9 @@ bool ModelInputs::closeBatch(const ValueInfo &input, llvm::SmallVectorImpl<int64
   const bool isBatch = isFirst || (options.batchFirst && openCount == 1);
   if (isBatch) {
     const auto axis = size_t(llvm::find_if(shape, isOpen) - shape.begin());
-    const std::string &symbol = declared[axis].symbol;
+    const llvm::StringRef symbol = nameOf(declared[axis]);
     if (!batchName)
-      batchName = symbol;
+      batchName = symbol.str();
     if (options.batch)
       shape[axis] = *options.batch;
     else if (!symbol.empty() && !batchName->empty() && symbol != *batchName) {

@@ -114,6 +114,23 @@ TEST_F(BatchExtentsTest, ListsAreReducedToANumber) {
   EXPECT_FALSE(reduce("ReduceProd", {makeAttribute("noop_with_empty_axes", int64_t(1))}));
 }
 
+// Exporters number extents of which they know nothing.
+TEST_F(ImportGraphTest, NumberedExtentsAreOneBatch) {
+  auto addInput = [&](std::string name, std::string symbol) {
+    model.graph.inputs.push_back(makeValue(std::move(name), DataType::Float, {-1, 4}));
+    model.graph.inputs.back().type->shape->front().symbol = std::move(symbol);
+  };
+  addInput("x", "unk__12");
+  addInput("z", "unk__13");
+  model.graph.nodes = {makeNode("Add", {"x", "z"}, {"y"})};
+  model.graph.outputs = {makeValue("y", DataType::Float, {-1, 4})};
+  EXPECT_EQ(import(), "");
+  model.graph.inputs.clear();
+  addInput("x", "rows");
+  addInput("z", "unk__x");
+  EXPECT_NE(import().find("'rows' and 'unk__x' of inputs are both open"), std::string::npos);
+}
+
 // PyTorch's older exporter computes the shape to which expand(batch, -1, -1) expands.
 TEST_F(ImportGraphTest, TokensAreRepeatedForTheBatch) {
   model.graph.inputs = {makeValue("x", DataType::Float, {-1, 2, 3})};
