@@ -5,11 +5,10 @@
 #define MPC_LIB_IMPORT_ONNX_PARAMETERS_H
 
 #include "lib/Import/ONNX/NodeValue.h"
+#include "lib/Import/ONNX/Weights.h"
 #include "mpc/Import/ONNX/Model.h"
 #include "mpc/Policy/PathPattern.h"
 #include "mpc/Support/WeightStore.h"
-
-#include "llvm/ADT/StringSet.h"
 
 namespace mpc::onnx {
 
@@ -46,7 +45,7 @@ public:
 private:
   const std::optional<PathPattern> &pattern;
   std::vector<Parameter> all;
-  llvm::StringSet<> trained, kept; ///< kept: read as they are stored
+  Weights weights;
 };
 
 } // namespace mpc::onnx
