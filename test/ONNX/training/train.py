@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Trains the exported modules of recorded.tar.xz by mpcc and mpc-run, beside what PyTorch recorded (README.md).
+"""Trains the exported models of recorded.tar.xz by mpcc and mpc-run, beside what PyTorch and Keras recorded (README.md).
 
   train.py BIN [CASE...] [--every N] [--jobs N] [--keep FOLDER] [--verbose]
 """
@@ -21,7 +21,7 @@ import onnxruntime
 from onnx import numpy_helper
 
 ARCHIVE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "recorded.tar.xz")
-CASES = 53
+CASES = 59
 # Rows of the predictions of a graph whose batch is open.
 BATCHES = (1, 3, 32)
 # Relative, of the loss of each step in float32.
@@ -83,8 +83,9 @@ class Case:
     def prepare(self):
         """The model with the first values of its parameters, the data, the loss."""
         model = onnx.load(self.path() + ".onnx")
+        # Keras's weights are in the file, under names that tf2onnx gives.
         for tensor in model.graph.initializer:
-            if tensor.name in self.recorded["parameters"]:
+            if tensor.name in self.recorded.get("parameters", []):
                 values = draws.parameter(self.name, tensor.name, list(tensor.dims))
                 tensor.CopyFrom(numpy_helper.from_array(values, tensor.name))
         onnx.save(model, self.path("filled") + ".onnx")
@@ -172,13 +173,14 @@ class Case:
         self.prepare()
         for optimizer in self.recorded["optimizers"]:
             library = self.compile(optimizer)
-            if optimizer == "sgd":
+            if optimizer == "sgd" and "first" in self.recorded:
                 self.check_variables(library)
                 self.check_gradients(library)
                 self.check_file(library)
             self.check_losses(optimizer, self.train(library), LOSS)
-            narrow = self.train(self.compile(optimizer, "--policy=mixed_bfloat16"))
-            self.check_losses(f"{optimizer} in mixed_bfloat16", narrow, self.noise(optimizer))
+            if "bfloat16" in self.recorded["optimizers"][optimizer]:
+                narrow = self.train(self.compile(optimizer, "--policy=mixed_bfloat16"))
+                self.check_losses(f"{optimizer} in mixed_bfloat16", narrow, self.noise(optimizer))
 
 
 def attempt(name, folder, binaries):
