@@ -145,7 +145,8 @@ bool writeCounts(Literal &literal, llvm::ArrayRef<Result> counts) {
   return true;
 }
 
-/// Of lists and numbers; one element goes with all. Mod's `fmod` is for negative numbers.
+/// Computes with lists and numbers; one element goes with all. Mod's `fmod` is for negative
+/// numbers.
 std::optional<Literal> computePairs(const Operation &operation, const Literal &lhs,
                                     const Literal &rhs) {
   const int64_t left = lhs.tensor.size(), right = rhs.tensor.size();
@@ -164,7 +165,7 @@ std::optional<Literal> computePairs(const Operation &operation, const Literal &l
   return writeCounts(result, counts) ? std::optional(std::move(result)) : std::nullopt;
 }
 
-/// Of a list along its only dimension, whichever way the axes say that.
+/// Reduces a list along its only dimension, whichever way the axes say that.
 std::optional<Literal> reduceList(const Operation &operation, const Node &node,
                                   const Literal &list) {
   const NodeAttributes attributes(node);

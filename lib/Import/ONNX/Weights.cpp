@@ -90,7 +90,7 @@ private:
   unsigned depth = 0;
 };
 
-/// What the node's results are made of; nothing where it has other values beside initializers.
+/// The initializers that the node's results are made of; none where it has other values beside.
 Origin collectPassed(const Node &node, const Origins &origins) {
   if (!passesWeights(node.op) || node.inputs.empty())
     return {};
