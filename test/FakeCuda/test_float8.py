@@ -18,8 +18,6 @@ MODEL = os.path.join(ROOT, "examples", "mnist_mlp", "model_256.keras")
 # cudaDataType_t as the device logs it: e4m3, e5m2, float16.
 E4M3, E5M2, FLOAT16 = "28", "29", "2"
 WITHOUT = {"MPC_FAKE_CUDA_CAPABILITY": "80"}
-# Of a step, between stages of its kernels: 112 until 2026-11-30, one behind each tensor's history in turn.
-WAITS = 30
 
 
 def numbers_of(fraction, smallest, largest):
@@ -130,7 +128,10 @@ class Float8(FolderTest):
         copies = [line for line in launches if "mpc_transposed" in line]
         self.assertEqual(len(copies), 6, launches)
         self.assertEqual(len(launches), most, launches)
+        # Between stages of its kernels; 112 in bfloat16 until 2026-11-30, when each tensor's history waited for those before it.
         self.assertLessEqual(waits_of(launches), waits, launches)
+        # All histories and scales move in the last kernel of the step, and nothing else waits for them.
+        self.assertLessEqual(waits_of(launches[-1:]), 5, launches)
         for settings in (WITHOUT, {"MPC_FAKE_CUBLASLT_FLOAT8": "none"}):
             others, same = self.train(policy, batch, **settings)
             self.assertEqual(len([line for line in others if "mpc_widened" in line]), 7, others)
@@ -141,13 +142,13 @@ class Float8(FolderTest):
         return launches, saved
 
     def test_float32(self):
-        self.check("float8_from_float32", 16, 28, WAITS)
+        self.check("float8_from_float32", 16, 26, 22)
 
     def test_bfloat16_and_a_batch_that_is_no_multiple(self):
-        self.check("float8_from_mixed_bfloat16", 20, 28, WAITS)
+        self.check("float8_from_mixed_bfloat16", 20, 26, 23)
 
     def test_float16(self):
-        self.check("float8_from_mixed_float16", 24, 32, WAITS)
+        self.check("float8_from_mixed_float16", 24, 29, 32)
 
     def test_loops_of_the_runtime_have_the_same_numbers(self):
         self.train("float8_from_float32", 16)
@@ -160,7 +161,6 @@ class Float8(FolderTest):
 
     def test_largest_magnitudes_are_found_by_the_casts(self):
         """The batch of 784 numbers a sample is wide: its cast finds the largest magnitude, in the same packs and beside them."""
-        model = self.compiled("float8_from_float32")
         for batch in (16, 20):  # 16 rows are whole packs for each thread that has any
             launches, _ = self.train("float8_from_float32", batch)
             self.assertEqual(sum("_beside" in line for line in launches), 1, launches)
@@ -171,7 +171,6 @@ class Float8(FolderTest):
             # Keras rolls the history, then replaces the first element.
             self.assertEqual(history[0], wanted[2])
             self.assertEqual(sorted(history[history != 0]), sorted(set(wanted)))
-        self.assertTrue(model)
 
     def history(self, policy):
         saved = read_safetensors(self.path("saved.safetensors"))

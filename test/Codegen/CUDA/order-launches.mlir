@@ -14,6 +14,12 @@
 // TEXT-NEXT: MPC_STAGE(2) copy_body(s2_0, s2_1, s2_count, 0u);
 // TEXT-NEXT: next_block = 0u + blocks_of(s2_count);
 // TEXT-NEXT: MPC_BESIDE(3) copy_body(s3_0, s3_1, s3_count, next_block);
+// The same kernels one behind the other, each of which needs the one before it, are another kernel.
+// TEXT: mpc_group_1(
+// TEXT: MPC_STAGE(0) copy_body(
+// TEXT-NEXT: MPC_STAGE(1) fill_body(
+// TEXT-NEXT: MPC_STAGE(2) copy_body(
+// TEXT-NEXT: }
 func.func private @fill(%x: memref<4xf32>, %begin: index, %end: index) attributes {mpcrt.kernel} {
   %zero = arith.constant 0.0 : f32
   %one = arith.constant 1 : index
