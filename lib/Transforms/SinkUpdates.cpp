@@ -12,7 +12,7 @@ namespace mpc {
 using namespace mlir;
 using namespace mpc;
 
-/// What a small tensor has at most, for all samples or for each: it may live until the end.
+/// The most numbers of a small tensor, for all samples or for each: it may live until the end.
 static constexpr int64_t kMostElements = 16384, kMostOfSample = 2;
 
 static bool isSmall(Type type) {

@@ -22,7 +22,7 @@ struct HostKernel {
   void (*run)(void *packed, const Grid &grid);
   int stages;
   int parameters;
-  // Of each stage: whether the whole grid waits before it. Those that do not run from the last to
+  // Whether the whole grid waits before each stage. Those that do not run from the last to
   // the first, so that one that needs another one before it has wrong numbers.
   const bool *waits;
 };

@@ -125,7 +125,7 @@ static void orderRun(ArrayRef<mpcrt::LaunchOp> run, BufferUses &uses) {
     return;
   mpcrt::LaunchOp first = run.front(), last = run.back();
   IRRewriter rewriter(first->getContext());
-  // What computes operands goes up: launches have no results, so it needs none of them.
+  // Code that computes operands goes up: launches have no results, so it needs none of them.
   const Block::iterator end = std::next(last->getIterator());
   SmallVector<Operation *> between;
   for (Operation &op : llvm::make_range(first->getIterator(), end))

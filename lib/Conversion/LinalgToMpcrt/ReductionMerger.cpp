@@ -81,7 +81,8 @@ static scf::ForOp findElements(func::FuncOp kernel) {
              : nullptr;
 }
 
-/// What the launch passes for the argument: the whole of a buffer may come in two shapes.
+/// The buffer that the launch passes for the argument: the whole of a buffer may come in two
+/// shapes.
 static Value operandOf(mpcrt::LaunchOp launch, Value argument) {
   return skipBufferReshapes(launch.getArguments()[cast<BlockArgument>(argument).getArgNumber()]);
 }
@@ -153,7 +154,7 @@ bool ReductionMerger::goTogether(mpcrt::LaunchOp elementwise, scf::ForOp loop,
       return false;
     shares = true;
   }
-  // What the reduction writes is its own.
+  // The reduction writes what nobody else touches.
   for (const BufferUse &use : *uses.of(reduction)) {
     if (!use.isWritten)
       continue;
