@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-#define MPC_RT_CUDA_VERSION 5u
+#define MPC_RT_CUDA_VERSION 6u
 
 /* How products of float32 are multiplied: as they are; with operands that may be rounded to TF32;
  * or as three products of operands that are each the sum of two numbers of TF32. */
@@ -46,11 +46,13 @@ typedef struct mpc_rt_cuda_kernel_t {
 
 /* A kernel with stages that does the work of launches that follow each other. Its parameters are
  * theirs, one after the other, each with its count, and two of int: the first stage that runs, and
- * the one before which it ends. Between two stages the whole grid waits: it must be launched
- * cooperatively. */
+ * the one before which it ends. Before a stage that `waits` the whole grid waits for those before
+ * it: the kernel must be launched cooperatively. One that does not is for a launch of
+ * services->parallel_for_all alone, which is no fork's first. */
 typedef struct mpc_rt_cuda_group_t {
   const char *name;
   const uint32_t *kernels; /* indices of kernels, in the order of the launches */
+  const uint32_t *waits;   /* of each 1 or 0; of the first one 1 */
   uint32_t kernel_count;   /* at least 2 */
   uint32_t block_threads;
 } mpc_rt_cuda_group_t;

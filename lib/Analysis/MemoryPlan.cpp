@@ -85,8 +85,8 @@ static bool canShare(linalg::LinalgOp op, Value input, Value output) {
 /// places lie.
 class MemoryPlan::Planner {
 public:
-  explicit Planner(func::FuncOp entry)
-      : entry(entry), body(entry.getBody().front()), views(entry) {}
+  Planner(func::FuncOp entry, int64_t apartBytes)
+      : entry(entry), body(entry.getBody().front()), apartBytes(apartBytes), views(entry) {}
 
   FailureOr<MemoryPlan> run();
 
@@ -110,6 +110,7 @@ private:
 
   func::FuncOp entry;
   Block &body;
+  int64_t apartBytes;
   BufferViewFlowAnalysis views;
   SmallVector<Operation *> ops; // by step
   DenseMap<Operation *, unsigned> steps;
@@ -172,6 +173,10 @@ LogicalResult MemoryPlan::Planner::addBuffer(memref::AllocOp alloc) {
   FailureOr<bool> isWhole = findLifetime(buffer);
   if (failed(isWhole))
     return failure();
+  if (buffer.bytes.isFixed() && buffer.bytes.fixed <= apartBytes) {
+    buffer.begin = 0;
+    buffer.end = ops.size();
+  }
   indexOf[alloc] = plan.buffers.size();
   whole.push_back(*isWhole);
   plan.buffers.push_back(buffer);
@@ -284,4 +289,6 @@ FailureOr<MemoryPlan> MemoryPlan::Planner::run() {
   return std::move(plan);
 }
 
-FailureOr<MemoryPlan> MemoryPlan::compute(func::FuncOp entry) { return Planner(entry).run(); }
+FailureOr<MemoryPlan> MemoryPlan::compute(func::FuncOp entry, int64_t apartBytes) {
+  return Planner(entry, apartBytes).run();
+}

@@ -33,13 +33,17 @@ static LogicalResult replaceDimensions(func::FuncOp entry, Value batch) {
   return result;
 }
 
-static LogicalResult plan(func::FuncOp entry) {
+/// On a GPU launches that share no memory have no order: the temporaries of small work, of which
+/// there is much at the end of a step, are worth their own.
+static constexpr int64_t kApartBytes = 8192;
+
+static LogicalResult plan(func::FuncOp entry, Device device) {
   BlockArgument batch = getBatchArgument(entry);
   if (!batch)
     return entry.emitOpError("has no argument mpcrt.batch; run mpc-pass-destinations first");
   if (entry->hasAttr(mpcrt::MpcrtDialect::kArenaFixedAttr))
     return success();
-  auto plan = MemoryPlan::compute(entry);
+  auto plan = MemoryPlan::compute(entry, device == Device::cuda ? kApartBytes : 0);
   if (failed(plan) || failed(replaceDimensions(entry, batch)))
     return failure();
 
@@ -81,6 +85,8 @@ static LogicalResult plan(func::FuncOp entry) {
 
 namespace {
 struct PlanMemoryPass : mpc::impl::PlanMemoryBase<PlanMemoryPass> {
-  LogicalResult runOnEntry(func::FuncOp entry) const override { return plan(entry); }
+  using PlanMemoryBase::PlanMemoryBase;
+
+  LogicalResult runOnEntry(func::FuncOp entry) const override { return plan(entry, device); }
 };
 } // namespace

@@ -41,7 +41,7 @@ void mpc::buildBuffersPipeline(OpPassManager &manager, Device device, int64_t bu
     manager.addPass(createPrepareWeights({device}));
   // On allocations, too: what is under way to other ranks must share memory with nothing.
   manager.addPass(createOverlapReductions({bucketBytes}));
-  manager.addPass(createPlanMemory());
+  manager.addPass(createPlanMemory({device}));
   // The plan leaves one view and one constant per use.
   cleanUp(manager);
   manager.addPass(createVerifyBuffers());

@@ -32,6 +32,8 @@ void mpc::buildKernelsPipeline(OpPassManager &manager, Device device, int64_t bu
       manager.addPass(createConvertLinalgToMpcrt({device}));
       manager.addPass(createOutlineHostCode());
     }
+    // Last: what is one launch of several, or watched, is known.
+    manager.addPass(createOrderLaunches());
   } else {
     // After CSE: equal views of one buffer are then one value.
     manager.addPass(createInterleaveLaunches());

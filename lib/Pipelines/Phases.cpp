@@ -89,8 +89,12 @@ static void addFusion(OpPassManager &manager, const PipelineOptions &options) {
   manager.addPass(createShadowWeights());
   // Before mpc-fuse, which would put a bias between the sums and their scales. On a CPU the numbers
   // of float8 are multiplied in the type that computes.
-  if (options.isOnDevice())
+  if (options.isOnDevice()) {
     manager.addPass(createFormFloat8());
+    // After it, which finds largest magnitudes where numbers are rounded. Before memory is planned:
+    // what waits for the end then has a place until there.
+    manager.addPass(createSinkUpdates());
+  }
   manager.addPass(createFuse());
   // After mpc-fuse, which finds an epilogue only next to its contraction: padding puts a slice
   // between them, but pads a bias that is already inside.

@@ -105,8 +105,37 @@ struct FormFloat8Pass : mpc::impl::FormFloat8Base<FormFloat8Pass> {
     if (!elementTypeOf(made.scale).isF32())
       made.scale = CastOp::create(
           rewriter, loc, tensorTypeOf(made.scale).clone(rewriter.getF32Type()), made.scale);
-    made.numbers = CastOp::create(rewriter, loc, tensorTypeOf(value).clone(format), unrounded);
+    auto cast = CastOp::create(rewriter, loc, tensorTypeOf(value).clone(format), unrounded);
+    made.numbers = cast;
+    if (Value whole = unscaledOf(unrounded))
+      raiseLargestMagnitude(whole, cast);
     return made;
+  }
+
+  /// x of clip(x / scale); null for what is something else.
+  static Value unscaledOf(Value clipped) {
+    auto above = clipped.getDefiningOp<MinimumOp>();
+    auto below = above ? above->getOperand(0).getDefiningOp<MaximumOp>() : MaximumOp();
+    auto scaled = below ? below->getOperand(0).getDefiningOp<DivideOp>() : DivideOp();
+    return scaled ? scaled->getOperand(0) : Value();
+  }
+
+  /// The largest magnitude of `whole`, where something later asks for it, moves behind the cast,
+  /// which reads the same numbers.
+  static void raiseLargestMagnitude(Value whole, CastOp cast) {
+    for (Operation *user : whole.getUsers()) {
+      if (!isa<AbsOp>(user) || user->getBlock() != cast->getBlock())
+        continue;
+      for (Operation *reader : llvm::make_early_inc_range(user->getUsers())) {
+        auto largest = dyn_cast<ReduceOp>(reader);
+        if (!largest || largest.getKind() != ReduceKind::Max ||
+            tensorTypeOf(largest).getRank() != 0 || !user->hasOneUse() ||
+            !cast->isBeforeInBlock(user))
+          continue;
+        user->moveAfter(cast);
+        largest->moveAfter(user);
+      }
+    }
   }
 };
 } // namespace

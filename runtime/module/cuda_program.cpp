@@ -44,8 +44,8 @@ mpc_rt_status_t cudaProgram(const mpc_rt_model_t &model,
   isSound = isSound && (found->group_count == 0 || found->groups);
   for (uint32_t i = 0; isSound && i < found->group_count; ++i) {
     const mpc_rt_cuda_group_t &group = found->groups[i];
-    isSound = group.name && group.kernels && group.kernel_count >= 2 && group.block_threads >= 1 &&
-              group.block_threads <= 1024;
+    isSound = group.name && group.kernels && group.waits && group.kernel_count >= 2 &&
+              group.block_threads >= 1 && group.block_threads <= 1024;
     for (uint32_t k = 0; isSound && k < group.kernel_count; ++k)
       isSound = group.kernels[k] < found->kernel_count;
   }

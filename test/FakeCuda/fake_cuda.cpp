@@ -381,6 +381,19 @@ EXPORT int cuModuleGetFunction(void **function, void *module, const char *name) 
 namespace {
 constexpr unsigned blocksPerMultiprocessor = 4, multiprocessors = 2;
 
+// How often the whole grid waits; the last two parameters are the first stage that runs, and the
+// one before which it ends.
+int countWaits(const HostKernel &kernel, void **parameters) {
+  if (kernel.stages == 1)
+    return 0;
+  const int first = *static_cast<int *>(parameters[kernel.parameters - 2]),
+            end = *static_cast<int *>(parameters[kernel.parameters - 1]);
+  int waits = 0;
+  for (int stage = first + 1; stage < end; ++stage)
+    waits += kernel.waits[stage];
+  return waits;
+}
+
 int launch(void *function, unsigned gridX, unsigned blockX, void *stream, void **parameters,
            bool cooperative) {
   if (!hasContext)
@@ -393,7 +406,9 @@ int launch(void *function, unsigned gridX, unsigned blockX, void *stream, void *
               kernel->name);
   std::shared_ptr<void> arguments(kernel->pack(parameters), kernel->drop);
   Grid grid{{gridX, 1, 1}, {blockX, 1, 1}};
-  enqueue(*streamOf(stream), std::string("launch ") + kernel->name,
+  const int waits = countWaits(*kernel, parameters);
+  enqueue(*streamOf(stream),
+          std::string("launch ") + kernel->name + (waits ? ", waits " + std::to_string(waits) : ""),
           [=] { kernel->run(arguments.get(), grid); });
   return success;
 }

@@ -40,6 +40,7 @@ struct Dimensions {
 thread_local Dimensions threadIdx, blockIdx, blockDim, gridDim;
 thread_local int mpc_stage;
 #define MPC_STAGE(number) if (mpc_stage == number && number >= first_stage && number < end_stage)
+#define MPC_BESIDE(number) MPC_STAGE(number)
 
 // The lanes of a warp take turns: each runs until it needs what another one has.
 struct Lane {
@@ -96,13 +97,14 @@ struct HostKernel {
   void *(*pack)(void **);
   void (*drop)(void *);
   void (*run)(void *, const Grid &);
-  int stages;
+  int stages, parameters;
+  const bool *waits;
 };
 // Nothing crosses a stage in registers: a stage of all threads, then the next one.
-void run_grid(void (*thread)(void *), void *packed, const Grid &grid, int stages) {
+void run_grid(void (*thread)(void *), void *packed, const Grid &grid, const int *order, int stages) {
   blockDim = {grid.threads[0], grid.threads[1], grid.threads[2]};
   gridDim = {grid.blocks[0], grid.blocks[1], grid.blocks[2]};
-  for (mpc_stage = 0; mpc_stage < stages; ++mpc_stage)
+  for (int place = 0; mpc_stage = order[place], place < stages; ++place)
     for (unsigned block = 0; block < grid.blocks[0]; ++block)
       for (unsigned thread_number = 0; thread_number < grid.threads[0]; ++thread_number) {
         blockIdx = {block, 0, 0};
@@ -143,12 +145,12 @@ void run_warp(unsigned first_thread) {
     }
   }
 }
-void run_warps(void (*thread)(void *), void *packed, const Grid &grid, int stages) {
+void run_warps(void (*thread)(void *), void *packed, const Grid &grid, const int *order, int stages) {
   blockDim = {grid.threads[0], grid.threads[1], grid.threads[2]};
   gridDim = {grid.blocks[0], grid.blocks[1], grid.blocks[2]};
   lane_thread = thread;
   lane_packed = packed;
-  for (mpc_stage = 0; mpc_stage < stages; ++mpc_stage)
+  for (int place = 0; mpc_stage = order[place], place < stages; ++place)
     for (unsigned block = 0; block < grid.blocks[0]; ++block)
       for (unsigned first = 0; first < grid.threads[0]; first += 32) {
         blockIdx = {block, 0, 0};
@@ -191,7 +193,7 @@ std::string sourceOf(const void *image, std::string &problem) {
 struct Declaration {
   std::string name;
   std::vector<std::string> types;
-  int stages;
+  std::vector<bool> waits; // before each stage
   bool usesWarps;
 };
 
@@ -222,13 +224,14 @@ std::vector<Declaration> kernelsIn(const std::string &source) {
     size_t name = source.find_first_not_of(" \n", source.find(')', at) + 1);
     if (close == std::string::npos || name >= open)
       continue;
-    Declaration kernel{source.substr(name, open - name), {}, 0, false};
+    Declaration kernel{source.substr(name, open - name), {}, {}, false};
     // Bodies end with a brace at the start of a line.
     std::string body = source.substr(close, source.find("\n}\n", close) - close);
-    for (size_t stage = body.find("MPC_STAGE("); stage != std::string::npos;
-         stage = body.find("MPC_STAGE(", stage + 1))
-      ++kernel.stages;
-    kernel.stages = std::max(1, kernel.stages);
+    for (size_t stage = body.find(" MPC_"); stage != std::string::npos;
+         stage = body.find(" MPC_", stage + 1))
+      kernel.waits.push_back(body.compare(stage, 11, " MPC_STAGE(") == 0);
+    if (kernel.waits.empty())
+      kernel.waits.push_back(true);
     kernel.usesWarps = usesWarps(body);
     for (const std::string &function : ofWarps)
       kernel.usesWarps |= body.find(" " + function + "(") != std::string::npos;
@@ -250,6 +253,18 @@ std::vector<Declaration> kernelsIn(const std::string &source) {
   return kernels;
 }
 
+// The numbers of the stages in the order in which they run.
+std::string orderOf(const std::vector<bool> &waits) {
+  std::string order;
+  for (size_t begin = 0, end; begin < waits.size(); begin = end) {
+    for (end = begin + 1; end < waits.size() && !waits[end];)
+      ++end;
+    for (size_t stage = end; stage-- > begin;)
+      order += std::to_string(stage) + ", ";
+  }
+  return order;
+}
+
 // Arguments of the kernel in a struct, and a function for one thread.
 std::string callerOf(const Declaration &kernel) {
   std::string fields, packs, calls, name = "mpc_call_" + kernel.name;
@@ -259,13 +274,18 @@ std::string callerOf(const Declaration &kernel) {
     packs += separator + "*(" + kernel.types[i] + " *)p[" + number + "]";
     calls += separator + "a->p" + number;
   }
-  return "namespace {\nstruct " + name + " {\n" + fields + "};\nvoid *" + name +
-         "_pack(void **p) {\n  auto *a = (" + name + " *)malloc(sizeof(" + name +
-         "));\n  *a = " + name + "{" + packs + "};\n  return a;\n}\nvoid " + name +
-         "_drop(void *a) { free(a); }\nvoid " + name + "_thread(void *packed) {\n  auto *a = (" +
-         name + " *)packed;\n  " + kernel.name + "(" + calls + ");\n}\nvoid " + name +
-         "_run(void *a, const Grid &grid) { " + (kernel.usesWarps ? "run_warps(" : "run_grid(") +
-         name + "_thread, a, grid, " + std::to_string(kernel.stages) + "); }\n} // namespace\n";
+  std::string waits;
+  for (bool isWaiting : kernel.waits)
+    waits += isWaiting ? "1, " : "0, ";
+  return "namespace {\nconst int " + name + "_order[] = {" + orderOf(kernel.waits) +
+         "0};\nconst bool " + name + "_waits[] = {" + waits + "};\nstruct " + name + " {\n" +
+         fields + "};\nvoid *" + name + "_pack(void **p) {\n  auto *a = (" + name +
+         " *)malloc(sizeof(" + name + "));\n  *a = " + name + "{" + packs +
+         "};\n  return a;\n}\nvoid " + name + "_drop(void *a) { free(a); }\nvoid " + name +
+         "_thread(void *packed) {\n  auto *a = (" + name + " *)packed;\n  " + kernel.name + "(" +
+         calls + ");\n}\nvoid " + name + "_run(void *a, const Grid &grid) { " +
+         (kernel.usesWarps ? "run_warps(" : "run_grid(") + name + "_thread, a, grid, " + name +
+         "_order, " + std::to_string(kernel.waits.size()) + "); }\n} // namespace\n";
 }
 
 std::string cacheFolder() {
@@ -352,7 +372,8 @@ std::unique_ptr<KernelLibrary> KernelLibrary::load(const void *image, std::strin
     std::string name = "mpc_call_" + kernel.name;
     text += callerOf(kernel);
     table += "  {\"" + kernel.name + "\", " + name + "_pack, " + name + "_drop, " + name +
-             "_run, " + std::to_string(kernel.stages) + "},\n";
+             "_run, " + std::to_string(kernel.waits.size()) + ", " +
+             std::to_string(kernel.types.size()) + ", " + name + "_waits},\n";
   }
   text += "extern \"C\" const HostKernel mpc_fake_kernels[] = {\n" + table;
   text += "};\nextern \"C\" const size_t mpc_fake_kernel_count = sizeof mpc_fake_kernels / sizeof "

@@ -20,7 +20,11 @@ struct HostKernel {
   void *(*pack)(void **parameters); // a copy of the arguments
   void (*drop)(void *packed);
   void (*run)(void *packed, const Grid &grid);
-  int stages; // more than one: the whole grid waits between them
+  int stages;
+  int parameters;
+  // Whether the whole grid waits before each stage. Those that do not run from the last to
+  // the first, so that one that needs another one before it has wrong numbers.
+  const bool *waits;
 };
 
 class KernelLibrary {

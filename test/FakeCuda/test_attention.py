@@ -118,6 +118,18 @@ class Attention(FolderTest):
         lines, _ = self.train(model)
         self.assertFalse([line for line in lines if "attend " in line], lines)
 
+    def test_dropout_is_trained_op_by_op(self):
+        """The numbers that are dropped are those of the CPU, and the same in each run."""
+        options = ("-q", "--policy=mixed_bfloat16")
+        model, cpu = self.compile("drops", *options, dropout=0.3), self.compile("cpu_drops", *options, dropout=0.3, target="cpu")
+        lines, weights = self.train(model, "drops")
+        self.assertFalse([line for line in lines if "attend " in line], lines)
+        _, again = self.train(model, "drops_again")
+        for key in weights:
+            np.testing.assert_array_equal(weights[key], again[key])
+        _, wanted = self.train(cpu, "cpu_drops", device="cpu")
+        self.assert_close(weights, wanted, 5e-3)
+
     def test_steps_are_recorded_and_give_equal_bytes(self):
         model = self.compile("steps", "-q", "--policy=mixed_bfloat16", causal=True)
         lines, weights = self.train(model)

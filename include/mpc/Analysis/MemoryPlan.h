@@ -32,9 +32,10 @@ public:
     std::optional<unsigned> inPlaceOf;
   };
 
+  /// Buffers of at most `apartBytes`, which the batch does not change, share memory with nothing.
   /// Failure, with an error on the op, when a size is no function of the batch or a buffer escapes
   /// a loop.
-  static mlir::FailureOr<MemoryPlan> compute(mlir::func::FuncOp entry);
+  static mlir::FailureOr<MemoryPlan> compute(mlir::func::FuncOp entry, int64_t apartBytes = 0);
 
   llvm::ArrayRef<Buffer> getBuffers() const { return buffers; }
   /// Bytes of the arena: fixed + batch * perSample.

@@ -195,10 +195,12 @@ def PlanMemory : EntryPass<"mpc-plan-memory", "Buffers"> {
     Offsets are known at compile time but for the batch. Buffers whose lives do not overlap share
     memory; an elementwise op writes over an input that it reads last. Adds the argument `mpcrt.arena`
     and the attributes `mpcrt.arena_fixed` and `mpcrt.arena_per_sample`. Also replaces dimensions of
-    buffers by arithmetic on the batch.
+    buffers by arithmetic on the batch. On CUDA small buffers that the batch does not change share nothing, so that
+    mpc-order-launches may change the order of what touches them.
 
     Remark `memory-plan` (category mpc-memory): bytes planned and bytes without sharing.
   }];
+  let options = [Option<"device", "target", "::mpc::Device", "::mpc::Device::cpu", "cpu, cuda or cuda:sm_N,…">];
   let dependentDialects = ["::mpc::mpcrt::MpcrtDialect", "::mlir::arith::ArithDialect"];
 }
 

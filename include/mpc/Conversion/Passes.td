@@ -156,6 +156,29 @@ def MergeLaunches : PhasePass<"mpc-merge-launches", "Kernels"> {
                            "::mpc::mpcrt::MpcrtDialect"];
 }
 
+def OrderLaunches : PhasePass<"mpc-order-launches", "Kernels"> {
+  let summary = "for GPUs: launches between two library calls in the order in which a GPU waits least";
+  let description = [{
+    Before: launches in the order of the model. After: launches between two library calls stand behind what they need,
+    narrow ones next to each other, and those that are independent of each other in mpcrt.launch_all. A kernel with
+    stages waits between forks, not inside of one (lib/Codegen/CUDA/LaunchGroups.h). Remark `order-launches`
+    (category mpc-kernels).
+
+    ```mlir
+    mpcrt.launch @largest count(%c1) grain(1) args(%parts, %a : ...)
+    mpcrt.launch @move count(%c1024) grain(1) args(%a, %history : ...)
+    mpcrt.launch @largest count(%c1) grain(1) args(%others, %b : ...)
+    // becomes
+    mpcrt.launch_all {
+      mpcrt.launch @largest count(%c1) grain(1) args(%parts, %a : ...)
+      mpcrt.launch @largest count(%c1) grain(1) args(%others, %b : ...)
+    }
+    mpcrt.launch @move count(%c1024) grain(1) args(%a, %history : ...)
+    ```
+  }];
+  let dependentDialects = ["::mpc::mpcrt::MpcrtDialect"];
+}
+
 def InterleaveLaunches : PhasePass<"mpc-interleave-launches", "Kernels"> {
   let summary = "for CPUs: kernels run on parts of a product's result while these are in the cache";
   let description = [{

@@ -318,7 +318,27 @@ def FormFloat8 : PhasePass<"mpc-form-float8", "Scaling"> {
     %y = … %m * s * t, cast to bf16
     ```
 
+    The largest magnitude of a tensor, which its history gets, is computed behind the cast: both read the same numbers.
+
     Remarks: `mpc-fusion` / `float8`, for each contraction that reads such a tensor.
+  }];
+}
+
+def SinkUpdates : EntryPass<"mpc-sink-updates", "Scaling"> {
+  let summary = "for GPUs: small work that only the end of a step needs is done there";
+  let description = [{
+    An op on small tensors, up to two numbers a sample, whose results only the function's end or other such ops read,
+    moves in front of the end: scales and histories of float8, metrics, updates of biases. Their kernels then follow each
+    other, and mpc-order-launches runs those of all layers at once.
+
+    ```mlir
+    %m = mpc.reduce max %a {axes = array<i64: 0, 1>} : tensor<64x32xf32> -> tensor<f32>
+    %s = mpc.divide %c, %m : tensor<f32>, …        // moves behind the contraction
+    %y = mpc.contract %x, %w contracting [1] x [0] : …
+    return %y, %s : …
+    ```
+
+    A second run changes nothing.
   }];
 }
 

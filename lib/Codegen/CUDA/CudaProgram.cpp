@@ -125,11 +125,14 @@ void mpc::addCudaTables(llvm::Module &module, const CudaProgram &program) {
         {b.bytes(kernel.name, "name", true), b.bytes(kernel.arguments, "arguments", true),
          b.i32(kCudaBlockThreads), b.i32(kernel.isStage), b.i32(kernel.lanes)}));
   for (const CudaGroup &group : program.groups) {
-    std::vector<Constant *> members;
+    std::vector<Constant *> members, waits;
     for (unsigned kernel : group.kernels)
       members.push_back(b.i32(kernel));
-    groups.push_back(b.structure({b.bytes(group.name, "name", true), b.array(members, "members"),
-                                  b.i32(members.size()), b.i32(kCudaBlockThreads)}));
+    for (bool isWaiting : group.waits)
+      waits.push_back(b.i32(isWaiting));
+    groups.push_back(
+        b.structure({b.bytes(group.name, "name", true), b.array(members, "members"),
+                     b.array(waits, "waits"), b.i32(members.size()), b.i32(kCudaBlockThreads)}));
   }
   llvm::SmallVector<uint8_t> compressed;
   if (program.keepText)

@@ -41,7 +41,11 @@ bool mpc::isLinearPlace(MemRefType type, ValueRange indices, Value linear) {
   return indices[0] == rest && strides[0] == expected;
 }
 
-static unsigned bytesOf(MemRefType type) {
+unsigned mpc::packWidth(unsigned largestBytes) {
+  return std::min(kMostElements, kAccessBytes / largestBytes);
+}
+
+unsigned mpc::bytesOf(MemRefType type) {
   return type.getElementType().isIndex() ? 8 : llvm::divideCeil(type.getElementTypeBitWidth(), 8);
 }
 
@@ -123,7 +127,7 @@ std::optional<ElementAccess> mpc::findElementAccess(func::FuncOp kernel) {
   }
   if (!hasWritten || largest == 0)
     return std::nullopt;
-  access.width = std::min(kMostElements, kAccessBytes / largest);
+  access.width = packWidth(largest);
   if (access.width < 2)
     return std::nullopt;
   findRows(body, i, access);

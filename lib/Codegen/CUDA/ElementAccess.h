@@ -37,6 +37,13 @@ std::optional<ElementAccess> findElementAccess(mlir::func::FuncOp kernel);
 /// its quotients and remainders by the extents.
 bool isLinearPlace(mlir::MemRefType type, mlir::ValueRange indices, mlir::Value linear);
 
+/// How many elements a thread takes at a time where the largest has so many bytes: less than 2
+/// where neighbours do not pay.
+unsigned packWidth(unsigned largestBytes);
+
+/// Bytes of an element.
+unsigned bytesOf(mlir::MemRefType type);
+
 } // namespace mpc
 
 #endif // MPC_LIB_CODEGEN_CUDA_ELEMENTACCESS_H

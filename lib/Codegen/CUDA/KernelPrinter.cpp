@@ -39,6 +39,8 @@ FailureOr<std::string> KernelPrinter::place(MemRefType type, ArrayRef<std::strin
 }
 
 FailureOr<std::string> KernelPrinter::element(Value buffer, ValueRange indices) {
+  if (auto packed = packedElements.find(buffer); packed != packedElements.end())
+    return packed->second;
   auto argument = dyn_cast<BlockArgument>(buffer);
   if (access && argument && access->buffers[argument.getArgNumber()].isElement)
     return nameOf(buffer);
@@ -121,6 +123,8 @@ LogicalResult KernelPrinter::printFor(scf::ForOp loop) {
     names[result] = define(carried);
     line() << cudaType(carried.getType()) << " " << nameOf(carried) << " = " << start << ";\n";
   }
+  if (const auto packed = findPackedLoop(loop))
+    return printPackedFor(loop, *packed);
   std::string lower = nameOf(loop.getLowerBound()), upper = nameOf(loop.getUpperBound());
   std::string step = nameOf(loop.getStep()), i = define(loop.getInductionVar());
   // Unrolled in full, a loop over ten numbers takes most of a model's compile time.
@@ -346,7 +350,13 @@ void KernelPrinter::printStart(bool asStage) {
     // Two blocks, so that one has numbers under way while the other one computes.
     os << "extern \"C\" __global__ void __launch_bounds__(" << kCudaBlockThreads
        << (access && access->sharesNeighbours() ? ", 2) " : ") ") << kernel.getSymName() << "(";
-  os << parameters(/*ofElement=*/false) << "const index count) {\n";
+  os << parameters(/*ofElement=*/false) << "const index count"
+     << (asStage ? ", const unsigned first_block" : "") << ") {\n";
+}
+
+/// The thread's first iteration: stages that run beside others begin at a block of their own.
+static std::string firstOf(StringRef function, bool asStage) {
+  return (function + (asStage ? "(first_block)" : "()")).str();
 }
 
 LogicalResult KernelPrinter::printElements(bool asStage) {
@@ -430,12 +440,13 @@ LogicalResult KernelPrinter::printElements(bool asStage) {
   if (takesRows)
     printRowsOfThread(text);
   else
-    os << "  for (index i = first_index(); i < packs; i += index_step()) {\n"
+    os << "  for (index i = " << firstOf("first_index", asStage)
+       << "; i < packs; i += index_step()) {\n"
        << rows("(unsigned long long)(i * " + width + ")") << text.shared << text.step << "  }\n";
   const std::string done =
       takesRows ? "rows * " + std::to_string(access->extent) : "packs * " + width;
-  os << "  for (index i = " << done << " + first_index(); i < count; i += index_step())"
-     << (access->column ? " {" : "") << "\n"
+  os << "  for (index i = " << done << " + " << firstOf("first_index", asStage)
+     << "; i < count; i += index_step())" << (access->column ? " {" : "") << "\n"
      << rows("(unsigned long long)i") << "    " << one << "(" << ofRest << "i"
      << (access->row ? ", row" : "") << (access->column ? ", column" : "") << ");\n"
      << (access->column ? "  }\n" : "") << "}\n";
@@ -474,9 +485,11 @@ LogicalResult KernelPrinter::print(bool asStage) {
   depth = 2;
   if (takesWarps)
     os << "  const int lane = threadIdx.x % 32;\n"
-          "  for (index i = first_row(); i < count; i += row_step()) {\n";
+          "  for (index i = "
+       << firstOf("first_row", asStage) << "; i < count; i += row_step()) {\n";
   else
-    os << "  for (index i = first_index(); i < count; i += index_step()) {\n";
+    os << "  for (index i = " << firstOf("first_index", asStage)
+       << "; i < count; i += index_step()) {\n";
   if (!end.use_empty())
     line() << "const index end = i + 1;\n";
   if (failed(printBlock(kernel.getBody().front())))

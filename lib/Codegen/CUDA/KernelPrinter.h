@@ -4,6 +4,7 @@
 #define MPC_LIB_CODEGEN_CUDA_KERNELPRINTER_H
 
 #include "lib/Codegen/CUDA/ElementAccess.h"
+#include "lib/Codegen/CUDA/PackedLoop.h"
 #include "lib/Codegen/CUDA/WarpRows.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -44,6 +45,8 @@ private:
   mlir::LogicalResult printFor(mlir::scf::ForOp loop);
   /// A loop of which each lane of a warp takes its part.
   mlir::LogicalResult printSharedFor(mlir::scf::ForOp loop);
+  /// A loop that takes several elements at a time; one by one where a buffer does not lie so.
+  mlir::LogicalResult printPackedFor(mlir::scf::ForOp loop, const PackedLoop &packed);
   mlir::LogicalResult printIf(mlir::scf::IfOp branch);
   mlir::LogicalResult printMemory(mlir::Operation &op);
   mlir::LogicalResult printWideProduct(mlir::Operation &op);
@@ -63,6 +66,8 @@ private:
   llvm::DenseMap<mlir::Value, std::string> names;
   llvm::SetVector<mlir::StringAttr> globals;
   std::optional<ElementAccess> access; ///< of a kernel that is printed by elements
+  /// The element of a pack, by the buffer, in a loop that takes several.
+  llvm::SmallDenseMap<mlir::Value, std::string> packedElements;
   bool takesWarps;
   unsigned depth = 0, numbers = 0;
 };

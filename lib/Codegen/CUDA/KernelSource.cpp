@@ -55,12 +55,13 @@ FailureOr<CudaSource> mpc::printCudaKernels(ModuleOp module, Fp32Precision fp32P
   llvm::DenseSet<Operation *> alone;
   for (auto &group : groups)
     if (group.size() == 1)
-      alone.insert(group.front());
+      alone.insert(group.front().kernel);
   llvm::DenseMap<Operation *, unsigned> numbers;
   llvm::DenseSet<Operation *> stages;
   for (auto &group : groups)
     if (group.size() > 1)
-      stages.insert(group.begin(), group.end());
+      for (LaunchStage &stage : group)
+        stages.insert(stage.kernel);
   for (auto &[operation, thread] : threads) {
     auto kernel = cast<func::FuncOp>(operation);
     numbers[kernel] = source.kernels.size();
@@ -82,9 +83,11 @@ FailureOr<CudaSource> mpc::printCudaKernels(ModuleOp module, Fp32Precision fp32P
   for (auto &group : groups) {
     if (group.size() == 1)
       continue;
-    CudaGroup made{"mpc_group_" + std::to_string(source.groups.size()), {}};
-    for (func::FuncOp kernel : group)
-      made.kernels.push_back(numbers.lookup(kernel));
+    CudaGroup made{"mpc_group_" + std::to_string(source.groups.size()), {}, {}};
+    for (LaunchStage &stage : group) {
+      made.kernels.push_back(numbers.lookup(stage.kernel));
+      made.waits.push_back(stage.waits);
+    }
     kernels += "\n" + printLaunchGroup(made.name, group);
     source.groups.push_back(made);
   }

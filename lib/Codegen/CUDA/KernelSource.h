@@ -25,6 +25,7 @@ struct CudaKernel {
 struct CudaGroup {
   std::string name;
   std::vector<unsigned> kernels; ///< indices, in the order of the launches; at least 2
+  std::vector<bool> waits;       ///< of each: for all of the grid to finish those before it
 };
 
 struct CudaSource {

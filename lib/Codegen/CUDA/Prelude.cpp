@@ -169,8 +169,15 @@ __device__ inline index modulo(const index a, const index b) {
   return (a | b) >> 32 ? a % b : (index)((unsigned)a % (unsigned)b);
 }
 
-// Every kernel covers its iterations in steps of the whole grid.
+// Every kernel covers its iterations in steps of the whole grid. The first iterations are those of
+// the thread so many blocks further on.
 __device__ inline index first_index() { return blockIdx.x * (index)blockDim.x + threadIdx.x; }
+__device__ inline index first_index(const unsigned first_block) {
+  return (blockIdx.x + gridDim.x - first_block % gridDim.x) % gridDim.x * (index)blockDim.x + threadIdx.x;
+}
+__device__ inline unsigned blocks_of(const index threads) {
+  return (unsigned)((threads + blockDim.x - 1) / blockDim.x);
+}
 __device__ inline index index_step() { return gridDim.x * (index)blockDim.x; }
 
 // Rows that a thread takes of its columns, where they share more than they have of their own: fewer
@@ -182,6 +189,7 @@ __device__ inline index rows_of_thread(const index packs) {
 
 // Where a warp takes an iteration: all its lanes come to the same places.
 __device__ inline index first_row() { return first_index() / 32; }
+__device__ inline index first_row(const unsigned first_block) { return first_index(first_block) / 32; }
 __device__ inline index row_step() { return index_step() / 32; }
 // The variable of the lane whose number differs in `bit`.
 #ifdef __CUDACC_RTC__
@@ -206,8 +214,9 @@ template <class T> inline T other_lane(T x, const int bit) {
 #endif
 
 // Stages of a kernel, from `first_stage` up to `end_stage`: before each but the first, all threads of
-// the grid wait for all others. The launch is cooperative, so that every block runs; the highest bit
-// of `grid_arrivals` flips when the last one has come. (The software device runs stage after stage.)
+// the grid wait for all others, unless it runs beside the one before it. The launch is cooperative, so
+// that every block runs; the highest bit of `grid_arrivals` flips when the last one has come. (The
+// software device runs stage after stage, those beside each other from the last to the first.)
 #ifndef MPC_STAGE
 __device__ unsigned grid_arrivals = 0;
 __device__ __noinline__ void wait_for_grid() {
@@ -226,6 +235,7 @@ __device__ __noinline__ void wait_for_grid() {
   if (number > first_stage && number < end_stage)                                                  \
     wait_for_grid();                                                                               \
   if (number >= first_stage && number < end_stage)
+#define MPC_BESIDE(number) if (number >= first_stage && number < end_stage)
 #endif
 )cuda";
 

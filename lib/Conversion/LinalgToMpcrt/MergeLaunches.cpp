@@ -2,6 +2,7 @@
 // The pass: launches in a loop of the host that go through the same elements become one.
 #include "lib/Conversion/LinalgToMpcrt/KernelOutliner.h"
 #include "lib/Conversion/LinalgToMpcrt/LaunchMerger.h"
+#include "lib/Conversion/LinalgToMpcrt/ReductionMerger.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mpc/Analysis/EntryRole.h"
 #include "mpc/Conversion/Passes.h"
@@ -43,7 +44,31 @@ static bool mergeTwo(Launches &run, LaunchMerger &merger, BufferUses &uses) {
   return false;
 }
 
-static void mergeLaunches(Block &block, LaunchMerger &merger, BufferUses &uses) {
+/// Merges a reduction with what goes through the same elements; false when none can be.
+static bool mergeReduction(Launches &run, ReductionMerger &merger, BufferUses &uses) {
+  for (size_t reduction = 0; reduction < run.size(); ++reduction) {
+    if (!merger.isReduction(run[reduction]))
+      continue;
+    for (size_t other = 0; other < run.size(); ++other) {
+      if (other == reduction)
+        continue;
+      // The one that goes to the other one's place.
+      const bool goesUp = mayMove(run, reduction, other, uses);
+      if (!goesUp && !mayMove(run, other, reduction, uses))
+        continue;
+      const size_t at = goesUp ? other : reduction, gone = goesUp ? reduction : other;
+      mpcrt::LaunchOp merged = merger.merge(run[other], run[reduction], run[at]);
+      if (!merged)
+        continue;
+      run[at] = merged;
+      run.erase(run.begin() + gone);
+      return true;
+    }
+  }
+  return false;
+}
+
+static SmallVector<Launches> runsOf(Block &block) {
   SmallVector<Launches> runs(1);
   for (Operation &op : block) {
     if (auto launch = dyn_cast<mpcrt::LaunchOp>(op))
@@ -51,9 +76,7 @@ static void mergeLaunches(Block &block, LaunchMerger &merger, BufferUses &uses) 
     else if (!isMemoryEffectFree(&op))
       runs.emplace_back();
   }
-  for (Launches &run : runs)
-    while (mergeTwo(run, merger, uses))
-      ;
+  return runs;
 }
 
 namespace {
@@ -61,13 +84,21 @@ struct MergeLaunchesPass : mpc::impl::MergeLaunchesBase<MergeLaunchesPass> {
   void runOnModule() override {
     BufferUses uses(getOperation());
     LaunchMerger merger(uses);
-    SmallVector<scf::ForOp> loops;
+    ReductionMerger reductions(uses);
+    SmallVector<Block *> blocks;
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (isEntry(function))
-        function.walk([&](scf::ForOp loop) { loops.push_back(loop); });
-    for (scf::ForOp loop : loops)
-      mergeLaunches(*loop.getBody(), merger, uses);
+        function.walk([&](Block *block) { blocks.push_back(block); });
+    for (Block *block : blocks)
+      for (Launches &run : runsOf(*block)) {
+        // Outside of loops packs and wide launches gain nothing.
+        while (isa<scf::ForOp>(block->getParentOp()) && mergeTwo(run, merger, uses))
+          ;
+        while (mergeReduction(run, reductions, uses))
+          ;
+      }
     merger.eraseUnused(getOperation());
+    reductions.eraseUnused(getOperation());
     mergeEqualKernels(getOperation());
   }
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The pass: entries keep addresses, launches and library calls; what touches a buffer is a kernel.
 #include "dialects/mpcrt/IR/Mpcrt.h"
+#include "lib/Conversion/LinalgToMpcrt/BufferUses.h"
 #include "lib/Conversion/LinalgToMpcrt/HostSpill.h"
 #include "lib/Conversion/LinalgToMpcrt/KernelOutliner.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -14,6 +15,7 @@
 #include "mpc/Analysis/EntrySignature.h"
 #include "mpc/Analysis/ReshapedBuffer.h"
 #include "mpc/Conversion/Passes.h"
+#include "llvm/ADT/IntEqClasses.h"
 
 namespace mpc {
 #define GEN_PASS_DEF_OUTLINEHOSTCODE
@@ -58,13 +60,20 @@ private:
   LogicalResult outline(Block &block);
   /// Values of the run that something after it reads go through memory.
   LogicalResult spillResults();
+  /// Ops that become one kernel, in their order.
+  using Run = llvm::SetVector<Operation *>;
   LogicalResult flush();
+  /// The ops in parts that neither need each other nor touch what another one writes: one that
+  /// waits for something makes no other one wait.
+  static std::vector<Run> partsOf(ArrayRef<Operation *> ops);
+  /// Puts a launch where `host` stands in the place of the ops.
+  void outline(const Run &run, OpBuilder host);
   LogicalResult verify();
 
   func::FuncOp entry;
   ModuleOp module;
   HostSpill spill;
-  /// Ops that become one kernel: no call stands between them.
+  /// Ops that become kernels: no call stands between them.
   llvm::SetVector<Operation *> current;
   unsigned kernels = 0;
 };
@@ -126,18 +135,66 @@ LogicalResult HostOutliner::spillResults() {
   return success();
 }
 
+/// The buffers that an op touches, as far as it names them.
+static SmallVector<BufferUse> buffersOf(Operation *op) {
+  llvm::SetVector<Value> values(op->operand_begin(), op->operand_end());
+  getUsedValuesDefinedAbove(op->getRegions(), values);
+  SmallVector<BufferUse> uses;
+  for (Value value : values)
+    if (isa<MemRefType>(value.getType()))
+      uses.emplace_back(value, !isa<memref::LoadOp>(op));
+  return uses;
+}
+
+std::vector<HostOutliner::Run> HostOutliner::partsOf(ArrayRef<Operation *> ops) {
+  llvm::DenseMap<Operation *, unsigned> numbers;
+  for (auto [i, op] : llvm::enumerate(ops))
+    numbers[op] = i;
+  llvm::IntEqClasses parts(ops.size());
+  std::vector<SmallVector<BufferUse>> buffers;
+  for (auto [i, op] : llvm::enumerate(ops)) {
+    llvm::SetVector<Value> values(op->operand_begin(), op->operand_end());
+    getUsedValuesDefinedAbove(op->getRegions(), values);
+    for (Value value : values)
+      if (auto found = numbers.find(value.getDefiningOp()); found != numbers.end())
+        parts.join(i, found->second);
+    buffers.push_back(isMemoryEffectFree(op) ? SmallVector<BufferUse>() : buffersOf(op));
+    for (size_t before = 0; before < i; ++before)
+      for (const BufferUse &x : buffers[before])
+        for (const BufferUse &y : buffers[i])
+          if ((x.isWritten || y.isWritten) && mayOverlap(x.base, y.base))
+            parts.join(before, i);
+  }
+  parts.compress();
+  std::vector<Run> runs(parts.getNumClasses());
+  for (auto [i, op] : llvm::enumerate(ops))
+    runs[parts[i]].insert(op);
+  return runs;
+}
+
 LogicalResult HostOutliner::flush() {
   if (current.empty())
     return success();
   if (failed(spillResults()))
     return failure();
+  SmallVector<Operation *> ordered(current.begin(), current.end());
+  llvm::sort(ordered, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  Block *block = ordered.back()->getBlock();
+  const Block::iterator end = std::next(ordered.back()->getIterator());
+  for (const Run &run : partsOf(ordered))
+    outline(run, OpBuilder(block, end));
+  current.clear();
+  return success();
+}
+
+void HostOutliner::outline(const Run &run, OpBuilder host) {
   llvm::SetVector<Value> outside;
   auto need = [&](Value value) {
     Operation *producer = value.getDefiningOp();
-    if (!producer || !current.contains(producer))
+    if (!producer || !run.contains(producer))
       outside.insert(value);
   };
-  for (Operation *op : current) {
+  for (Operation *op : run) {
     llvm::for_each(op->getOperands(), need);
     llvm::SetVector<Value> captured;
     getUsedValuesDefinedAbove(op->getRegions(), captured);
@@ -150,11 +207,7 @@ LogicalResult HostOutliner::flush() {
     (isLocal ? constants : arguments).push_back(value);
   }
 
-  Operation *last = current.back();
-  for (Operation *op : current)
-    if (last->isBeforeInBlock(op))
-      last = op;
-  Location loc = current.front()->getLoc();
+  Location loc = run.front()->getLoc();
   OpBuilder builder(entry);
   SmallVector<Type> types(ValueRange(arguments).getTypes());
   types.append(2, builder.getIndexType());
@@ -172,20 +225,14 @@ LogicalResult HostOutliner::flush() {
     mapping.map(value, argument);
   for (Value value : constants)
     mapping.map(value, inside.clone(*value.getDefiningOp())->getResult(0));
-  SmallVector<Operation *> ordered(current.begin(), current.end());
-  llvm::sort(ordered, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
-  for (Operation *op : ordered)
+  for (Operation *op : run)
     inside.clone(*op, mapping);
   func::ReturnOp::create(inside, loc);
 
-  OpBuilder host(last->getContext());
-  host.setInsertionPointAfter(last);
   Value one = arith::ConstantIndexOp::create(host, loc, 1);
   mpcrt::LaunchOp::create(host, loc, name, one, /*grain=*/1, arguments);
-  for (Operation *op : llvm::reverse(ordered))
+  for (Operation *op : llvm::reverse(run))
     op->erase();
-  current.clear();
-  return success();
 }
 
 /// A constant array has no address on the device that the host knows: the kernel names it itself.

@@ -72,6 +72,10 @@ public:
                    int64_t) override {
     table.launch(kernel, arguments, count);
   }
+  void parallelForAll(const mpc_rt_launch_t *launches, uint32_t count) override {
+    for (const mpc_rt_launch_t *launch = launches; launch != launches + count; ++launch)
+      table.launch(launch->kernel, launch->arguments, launch->count, /*waits=*/launch == launches);
+  }
   mpc_rt_status_t convolve(const mpc_rt_convolution_t &descriptor,
                            const mpc_rt_convolve_call_t &call) override {
     if (call.kernel)

@@ -86,10 +86,12 @@ mpc_rt_status_t KernelTable::launch(Function function, unsigned threads, void **
                        name);
 }
 
-void KernelTable::launch(mpc_rt_kernel_fn handle, void *const *arguments, int64_t count) {
+void KernelTable::launch(mpc_rt_kernel_fn handle, void *const *arguments, int64_t count,
+                         bool waits) {
   auto *kernel = reinterpret_cast<const Kernel *>(handle);
   const char *sizes = kernel->info->arguments;
-  Launch launch{static_cast<uint32_t>(kernel - kernels.data()), {}, std::max<int64_t>(0, count)};
+  Launch launch{
+      static_cast<uint32_t>(kernel - kernels.data()), {}, std::max<int64_t>(0, count), waits};
   for (size_t i = 0; sizes[i]; ++i) {
     // A buffer's parameter is its address; a scalar stands where the array points.
     uint64_t word = 0;
@@ -108,20 +110,32 @@ bool KernelTable::isAlone(const Launch &launch) const {
   return kernel.function && launch.count >= MPC_RT_CUDA_WIDE_THREADS / int64_t{kernel.info->lanes};
 }
 
+size_t KernelTable::matchLaunches(const Group &group, size_t stage, size_t first,
+                                  size_t &waits) const {
+  size_t length = 0;
+  for (; first + length < waiting.size() && stage + length < group.info->kernel_count; ++length) {
+    const Launch &launch = waiting[first + length];
+    const bool stageWaits = length == 0 || group.info->waits[stage + length];
+    if (group.info->kernels[stage + length] != launch.kernel || isAlone(launch) ||
+        (length != 0 && launch.waits && !stageWaits))
+      break;
+    waits += stageWaits;
+  }
+  return length;
+}
+
 KernelTable::Piece KernelTable::pieceFrom(size_t first) const {
   Piece best{first};
   if (isAlone(waiting[first]))
     return best;
-  size_t most = kernels[waiting[first].kernel].function ? 1 : 0;
+  size_t most = kernels[waiting[first].kernel].function ? 1 : 0, fewest = 0;
   for (const Group &group : groups)
     for (size_t stage = 0; stage < group.info->kernel_count; ++stage) {
-      size_t length = 0;
-      while (first + length < waiting.size() && stage + length < group.info->kernel_count &&
-             group.info->kernels[stage + length] == waiting[first + length].kernel &&
-             !isAlone(waiting[first + length]))
-        ++length;
-      if (length > most) {
+      size_t waits = 0;
+      const size_t length = matchLaunches(group, stage, first, waits);
+      if (length > most || (length == most && best.group && waits < fewest)) {
         most = length;
+        fewest = waits;
         best = {first, length, &group, stage};
       }
     }
@@ -144,7 +158,8 @@ mpc_rt_status_t KernelTable::launchTogether(const Piece &piece) {
   const mpc_rt_cuda_group_t &info = *piece.group->info;
   std::vector<void *> parameters;
   uint64_t none = 0; // of stages that do not run
-  int64_t most = 0, threads = info.block_threads;
+  // Blocks of a fork's stages stand beside each other.
+  int64_t most = 0, threads = info.block_threads, beside = 0;
   for (size_t stage = 0; stage < info.kernel_count; ++stage) {
     const mpc_rt_cuda_kernel_t &kernel = *kernels[info.kernels[stage]].info;
     if (stage < piece.stage || stage >= piece.stage + piece.length) {
@@ -155,7 +170,9 @@ mpc_rt_status_t KernelTable::launchTogether(const Piece &piece) {
     for (uint64_t &word : launch.words)
       parameters.push_back(&word);
     parameters.push_back(&launch.count);
-    most = std::max(most, launch.count * kernel.lanes);
+    const int64_t blocks = (launch.count * kernel.lanes + threads - 1) / threads;
+    beside = info.waits[stage] ? blocks : beside + blocks;
+    most = std::max(most, beside);
   }
   if (most == 0)
     return MPC_RT_OK;
@@ -163,8 +180,7 @@ mpc_rt_status_t KernelTable::launchTogether(const Piece &piece) {
        endStage = static_cast<int>(piece.stage + piece.length);
   parameters.push_back(&firstStage);
   parameters.push_back(&endStage);
-  auto blocks = static_cast<unsigned>(
-      std::min((most + threads - 1) / threads, int64_t{session.multiprocessors}));
+  auto blocks = static_cast<unsigned>(std::min(most, int64_t{session.multiprocessors}));
   return session.check(session.cuda.launchCooperative(piece.group->function, blocks, 1, 1,
                                                       static_cast<unsigned>(threads), 1, 1, 0,
                                                       session.stream, parameters.data()),

@@ -31,8 +31,9 @@ public:
   const mpc_rt_kernel_fn *handles() const { return handleTable.data(); }
 
   // `arguments` as services->parallel_for has them. The launch waits until flush(): what follows it
-  // may become one kernel with it.
-  void launch(mpc_rt_kernel_fn handle, void *const *arguments, int64_t count);
+  // may become one kernel with it. `waits`: for all before it; else it is independent of the
+  // launches since the last one that waits.
+  void launch(mpc_rt_kernel_fn handle, void *const *arguments, int64_t count, bool waits = true);
   // Puts waiting launches on the stream; before anything else goes there.
   mpc_rt_status_t flush();
   // Forgets them.
@@ -66,6 +67,7 @@ private:
     uint32_t kernel;
     std::vector<uint64_t> words; // of each argument: an address, or a scalar in its first bytes
     int64_t count;
+    bool waits;
   };
   mpc_rt_status_t loadGroups();
   // Launches that follow each other, from `first` on: stages of a group from `stage` on; or one of
@@ -75,9 +77,11 @@ private:
     const Group *group = nullptr;
     size_t stage = 0;
   };
-  // The longest piece of narrow launches from `first` on. Without a group and a function of its own
-  // nothing fits.
+  // The longest piece of narrow launches from `first` on, of several the one that waits least
+  // often. Without a group and a function of its own nothing fits.
   Piece pieceFrom(size_t first) const;
+  // How many launches from `first` on the group's stages from `stage` on can do; adds up waits.
+  size_t matchLaunches(const Group &group, size_t stage, size_t first, size_t &waits) const;
   bool isAlone(const Launch &launch) const;
   mpc_rt_status_t launchAlone(Launch &launch);
   mpc_rt_status_t launchTogether(const Piece &piece);

@@ -97,12 +97,20 @@ func.func @sum_between(%x: memref<?x32x48xf32> {mpc.input = "x"}, %out: memref<3
 }
 
 // The finite test: the largest bit pattern without the sign, in 65536 parts, then 2048, then one.
+// Maxima have no order: a thread takes packs of eight.
 // CHECK-LABEL: void __launch_bounds__(256) kernel_largest(
+// CHECK: const index [[PACKS:v[0-9]+]] = ((size_t)a0) % 16 == 0 ? [[COUNT:v[0-9]+]] / 8 : 0;
+// CHECK-NEXT: #pragma unroll 4
+// CHECK-NEXT: for (index j = i; j < [[PACKS]]; j += 65536ll) {
+// CHECK-NEXT: pack<f16, 8> [[PACK:v[0-9]+]] = ((const pack<f16, 8> *)a0)[j];
+// CHECK: = [[PACK]].at[k];
 // CHECK: const short [[BITS:v[0-9]+]] = (short)v{{[0-9]+}}.bits;
 // CHECK-NEXT: const short [[MAGNITUDE:v[0-9]+]] = (short)([[BITS]] & (short)32767);
 // CHECK-NEXT: = (unsigned short)v{{[0-9]+}} > (unsigned short)[[MAGNITUDE]] ? v{{[0-9]+}} : [[MAGNITUDE]];
+// CHECK: for (index [[I:v[0-9]+]] = [[PACKS]] * 8 + i; [[I]] < [[COUNT]]; [[I]] += 65536ll) {
+// CHECK-NEXT: = a0[[[I]]];
 // CHECK-LABEL: static __device__ __noinline__ void kernel_largest_1_body(
-// CHECK: for (index [[P:v[0-9]+]] = i; [[P]] < 65536ll; [[P]] += 2048ll) {
+// CHECK: for (index [[P:v[0-9]+]] = v{{[0-9]+}} * 8 + i; [[P]] < 65536ll; [[P]] += 2048ll) {
 // CHECK-LABEL: static __device__ __noinline__ void kernel_largest_2_body(
 // CHECK: for (index v{{[0-9]+}} = lane; v{{[0-9]+}} < 2048ll; v{{[0-9]+}} += 32) {
 func.func @largest(%x: memref<?x512xf16> {mpc.input = "x"}, %out: memref<i16> {mpcrt.output = "out0"}, %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
@@ -121,7 +129,7 @@ func.func @largest(%x: memref<?x512xf16> {mpc.input = "x"}, %out: memref<i16> {m
 // CHECK: void __launch_bounds__(256) mpc_group_2(short *s0_0, short *s0_1, short *s0_2, const index s0_3, const index s0_count,
 // CHECK-NEXT: short *s1_0, short *s1_1, const index s1_2, const index s1_count,
 // CHECK-NEXT: const int first_stage, const int end_stage) {
-// CHECK-NEXT: MPC_STAGE(0) kernel_largest_1_body(s0_0, s0_1, s0_2, s0_3, s0_count);
-// CHECK-NEXT: MPC_STAGE(1) kernel_largest_2_body(s1_0, s1_1, s1_2, s1_count);
+// CHECK-NEXT: MPC_STAGE(0) kernel_largest_1_body(s0_0, s0_1, s0_2, s0_3, s0_count, 0u);
+// CHECK-NEXT: MPC_STAGE(1) kernel_largest_2_body(s1_0, s1_1, s1_2, s1_count, 0u);
 // CHECK-NEXT: }
 // CHECK-NOT: mpc_group_3

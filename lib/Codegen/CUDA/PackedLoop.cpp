@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Finds and prints them. Sums of floats keep their order, whatever the alignment of a buffer is.
+#include "lib/Codegen/CUDA/PackedLoop.h"
+#include "lib/Codegen/CUDA/ElementAccess.h"
+#include "lib/Codegen/CUDA/KernelPrinter.h"
+#include "lib/Codegen/CUDA/ScalarExpression.h"
+#include "mpc/Analysis/LoopOrder.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace mpc;
+
+std::optional<PackedLoop> mpc::findPackedLoop(scf::ForOp loop) {
+  if (!combinesInAnyOrder(loop))
+    return std::nullopt;
+  PackedLoop packed;
+  llvm::SmallDenseSet<Value> others; // read at other places
+  bool isWriting = false;
+  for (Operation &op : loop.getBody()->without_terminator()) {
+    auto load = dyn_cast<memref::LoadOp>(op);
+    auto store = dyn_cast<memref::StoreOp>(op);
+    if (!load && !store) {
+      if (op.getNumRegions() || isa_and_nonnull<memref::MemRefDialect>(op.getDialect()))
+        return std::nullopt;
+      continue;
+    }
+    if (load && isWriting)
+      return std::nullopt;
+    isWriting |= bool(store);
+    Value buffer = load ? load.getMemRef() : store.getMemRef();
+    auto indices = load ? load.getIndices() : store.getIndices();
+    const bool isElement =
+        isa<BlockArgument>(buffer) &&
+        isLinearPlace(cast<MemRefType>(buffer.getType()), indices, loop.getInductionVar());
+    if (!isElement && store)
+      return std::nullopt;
+    if (!isElement) {
+      others.insert(buffer);
+      continue;
+    }
+    PackedLoop::Access &access = packed.buffers[buffer];
+    access.isRead |= bool(load);
+    access.isWritten |= bool(store);
+  }
+  unsigned largest = 0;
+  bool readsElements = false;
+  for (auto &[buffer, access] : packed.buffers) {
+    if (access.isWritten && others.contains(buffer))
+      return std::nullopt;
+    readsElements |= access.isRead;
+    largest = std::max(largest, bytesOf(cast<MemRefType>(buffer.getType())));
+  }
+  if (!readsElements)
+    return std::nullopt;
+  packed.width = packWidth(largest);
+  return packed.width < 2 ? std::nullopt : std::optional(packed);
+}
+
+LogicalResult KernelPrinter::printPackedFor(scf::ForOp loop, const PackedLoop &packed) {
+  const std::string lower = nameOf(loop.getLowerBound()), upper = nameOf(loop.getUpperBound()),
+                    step = nameOf(loop.getStep()), width = std::to_string(packed.width),
+                    packs = "v" + std::to_string(numbers++);
+  SmallVector<std::string> places, loads, stores;
+  llvm::SmallDenseMap<Value, std::string> elements;
+  for (auto &[buffer, access] : packed.buffers) {
+    const std::string name = nameOf(buffer), one = "v" + std::to_string(numbers++);
+    const std::string type = "pack<" +
+                             cudaStorageType(cast<MemRefType>(buffer.getType()).getElementType()) +
+                             ", " + width + ">";
+    places.push_back("(size_t)" + name);
+    loads.push_back(access.isRead
+                        ? type + " " + one + " = ((const " + type + " *)" + name + ")[j];\n"
+                        : type + " " + one + ";\n");
+    if (access.isWritten)
+      stores.push_back("((" + type + " *)" + name + ")[j] = " + one + ";\n");
+    elements[buffer] = one + ".at[k]";
+  }
+  auto printBody = [&] {
+    ++depth;
+    const LogicalResult printed = printBlock(*loop.getBody());
+    printCarried(loop.getRegionIterArgs(), loop.getYieldedValues());
+    --depth;
+    return printed;
+  };
+  line() << "const index " << packs << " = (" << llvm::join(places, " | ") << ") % 16 == 0 ? "
+         << upper << " / " << width << " : 0;\n";
+  // So many packs are under way at once, where nothing is stored that might be the next one.
+  if (stores.empty())
+    os << "#pragma unroll 4\n";
+  line() << "for (index j = " << lower << "; j < " << packs << "; j += " << step << ") {\n";
+  ++depth;
+  for (const std::string &load : loads)
+    line() << load;
+  os << "#pragma unroll\n";
+  const std::string i = define(loop.getInductionVar());
+  line() << "for (int k = 0; k < " << width << "; ++k) {\n";
+  ++depth;
+  line() << "const index " << i << " = j * " << width << " + k;\n";
+  --depth;
+  packedElements = std::move(elements);
+  if (failed(printBody()))
+    return failure();
+  packedElements.clear();
+  line() << "}\n";
+  for (const std::string &store : stores)
+    line() << store;
+  --depth;
+  line() << "}\n";
+  line() << "for (index " << i << " = " << packs << " * " << width << " + " << lower << "; " << i
+         << " < " << upper << "; " << i << " += " << step << ") {\n";
+  if (failed(printBody()))
+    return failure();
+  line() << "}\n";
+  return success();
+}
