@@ -6,6 +6,7 @@
 #include "runtime/data/json_guard.h"
 #include "runtime/data/variable_tensor.h"
 #include "runtime/rules/isa_name.h"
+#include "runtime/rules/isa_versions.h"
 #include "runtime/untrusted/outlets.h"
 
 #include <cstring>
@@ -91,6 +92,8 @@ static Json describe(const Session &session) {
   json["weights_hash"] = tables.weights_hash ? tables.weights_hash : "";
   json["targets"] = Json::array();
   for (uint32_t i = 0; i < tables.kernel_table_count; ++i) {
+    if (tables.kernel_tables[i].isa == rules::isaV4WithBFloat16)
+      continue; // a version of a level
     const char *name = rules::isaName(tables.kernel_tables[i].isa);
     json["targets"].push_back(name ? name : "ISA " + std::to_string(tables.kernel_tables[i].isa));
   }

@@ -9,6 +9,7 @@
 #include "runtime/base/status.h"
 #include "runtime/device/cuda_devices.h"
 #include "runtime/execution/services.h"
+#include "runtime/rules/isa_versions.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -39,6 +40,15 @@ mpc_rt_status_t chooseIsa(const mpc_rt_executable_t &executable, int32_t wanted,
   return fail(MPC_RT_FAILED_PRECONDITION,
               "%s: compiled without kernels for %s; compile the model with --march=portable",
               executable.model_name, isaName(wanted < 0 ? best : wanted));
+}
+
+// The best that CPU and model have may be the level's code for a CPU that has more.
+const mpc_rt_kernel_fn *chooseKernels(const mpc_rt_executable_t &executable, int32_t wanted,
+                                      int isa) {
+  if (wanted < 0 && isa == MPC_RT_ISA_X86_64_V4 && (cpu().features & MPC_RT_FEATURE_AVX512_BF16))
+    if (const mpc_rt_kernel_fn *more = findKernels(executable, mpc::rules::isaV4WithBFloat16))
+      return more;
+  return findKernels(executable, isa);
 }
 
 mpc_rt_status_t takeAllocator(const mpc_rt_allocator_t *given, Allocator &allocator) {
@@ -141,7 +151,7 @@ mpc_rt_status_t create(mpc_rt_model_t *model, const mpc_rt_context_options_t &op
   auto &executable = context.executable();
   if (auto status = chooseIsa(executable, options.isa, context.isa))
     return status;
-  context.kernels = findKernels(executable, context.isa);
+  context.kernels = chooseKernels(executable, options.isa, context.isa);
   if (auto status = makeDriver(context, device, threads))
     return status;
   context.services = makeServices();

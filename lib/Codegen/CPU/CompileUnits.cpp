@@ -176,6 +176,8 @@ llvm::Expected<std::string> UnitCompiler::optimize(const CodeUnit &unit, llvm::M
     setBaseline(*function);
   if (effort == Effort::Full)
     generator.vectorize(module);
+  if (unit.isKernel)
+    cloneForFeatures(module, kOwnName, levels);
   return generator.emitObject(module, effort);
 }
 

@@ -103,7 +103,8 @@ buildLibrary(ModuleOp module, ModuleTables &tables, const EmitOptions &options,
     return units.takeError();
   const std::vector<IsaLevel> levels = listLevels(options.march);
   for (const IsaLevel &level : levels)
-    tables.targets.push_back(level.cpu.str());
+    if (level.features.empty())
+      tables.targets.push_back(level.cpu.str());
   const std::unique_ptr<ObjectCache> cache = openCache(options);
   const Effort effort = options.optimize ? Effort::Full : Effort::Least;
   auto objects = compileUnits(*units, levels, effort, cache.get(), [&](size_t done) {

@@ -19,6 +19,8 @@ struct IsaLevel {
   /// AVX-512 code would otherwise use 256-bit vectors.
   llvm::StringRef vectorWidth;
   bool hasF16C; ///< instructions that convert float16
+  /// Features beyond the level's, which comes before: of a version for CPUs that have more.
+  llvm::StringRef features = "";
 };
 
 /// The levels that `march` asks for, each of which has those before it.
@@ -30,6 +32,11 @@ void setBaseline(llvm::Function &function);
 
 /// Clones such a kernel for each level, with the level's suffix behind its name.
 void cloneForLevels(llvm::Function &kernel, llvm::ArrayRef<IsaLevel> levels);
+
+/// Clones the level's version of the kernel, whose loops have vectors, for those with more features
+/// than the level has. Where these change nothing, that is another name of the same code.
+void cloneForFeatures(llvm::Module &module, llvm::StringRef kernel,
+                      llvm::ArrayRef<IsaLevel> levels);
 
 } // namespace mpc
 

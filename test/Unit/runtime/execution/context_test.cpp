@@ -4,10 +4,13 @@
 #include "test/Unit/runtime/execution/fake_model.h"
 
 #include "mpc-rt/collectives.h"
+#include "runtime/execution/context.h"
+#include "runtime/rules/isa_versions.h"
 
 #include <cmath>
 #include <cstring>
 #include <thread>
+#include <vector>
 
 namespace {
 
@@ -114,6 +117,40 @@ TEST(Context, RefusesDevicesAndIsasItDoesNotHave) {
   EXPECT_EQ(mpc_rt_context_create(model, &options, &context), MPC_RT_INVALID_ARGUMENT);
   EXPECT_EQ(context, nullptr);
   mpc_rt_model_release(model);
+}
+
+// A version of a level has the same numbers, so that nobody asks for it; who asks for a level gets
+// that.
+TEST(Context, TakesTheVersionForCpusThatHaveMoreThanALevel) {
+  mpc_rt_executable_t copy = *mpc_rt_executable_query(MPC_RT_ABI_VERSION);
+  const std::vector<mpc_rt_kernel_fn> more(copy.kernel_tables[1].kernels,
+                                           copy.kernel_tables[1].kernels + copy.kernel_count);
+  const mpc_rt_kernel_table_t tables[] = {{mpc::rules::isaV4WithBFloat16, 0, more.data()},
+                                          copy.kernel_tables[0],
+                                          copy.kernel_tables[1]};
+  copy.kernel_tables = tables;
+  copy.kernel_table_count = 3;
+  const bool hasV4 =
+      mpc_rt_context_isa(fake::Context().handle) == MPC_RT_ISA_X86_64_V4; // of the table's two
+  const bool hasMore = hasV4 && __builtin_cpu_supports("avx512bf16");
+  for (int32_t isa : {-1, int32_t{MPC_RT_ISA_X86_64_V2}, int32_t{MPC_RT_ISA_X86_64_V4}}) {
+    if (isa == MPC_RT_ISA_X86_64_V4 && !hasV4)
+      continue;
+    mpc_rt_model_t *model = nullptr;
+    ASSERT_EQ(mpc_rt_model_from_executable(&copy, &model), MPC_RT_OK) << mpc_rt_last_error();
+    mpc_rt_context_options_t options;
+    mpc_rt_context_options_init(&options);
+    options.isa = isa;
+    mpc_rt_context_t *context = nullptr;
+    ASSERT_EQ(mpc_rt_context_create(model, &options, &context), MPC_RT_OK) << mpc_rt_last_error();
+    const int32_t level = isa >= 0 ? isa : hasV4 ? MPC_RT_ISA_X86_64_V4 : MPC_RT_ISA_X86_64_V2;
+    EXPECT_EQ(mpc_rt_context_isa(context), level);
+    EXPECT_EQ(context->kernels, isa < 0 && hasMore              ? more.data()
+                                : level == MPC_RT_ISA_X86_64_V4 ? tables[2].kernels
+                                                                : tables[1].kernels);
+    mpc_rt_context_release(context);
+    mpc_rt_model_release(model);
+  }
 }
 
 TEST(Context, SaysWhatItIs) {
