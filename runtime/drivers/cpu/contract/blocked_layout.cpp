@@ -55,8 +55,10 @@ bool BlockedLayout::mayReadLhsAsItLies(const Contraction &shape) const {
 // stored by longer rows, around the caches.
 bool BlockedLayout::readsLhsAsItLies(const Contraction &shape, bool rhsPacked,
                                      const Result &result) const {
-  // AMX tiles are left out because nobody has measured them.
-  return &kernel != &amxBFloat16 && mayReadLhsAsItLies(shape) && rhsPacked &&
+  // AMX tiles are left out because nobody has measured them. Kernels that read copies have none
+  // where rows lie.
+  return &kernel != &amxBFloat16 && kernel.lhsCopies == 1 && mayReadLhsAsItLies(shape) &&
+         rhsPacked &&
          !(result.kernel && result.isConsumed) && !streamsResult(shape, result.out);
 }
 

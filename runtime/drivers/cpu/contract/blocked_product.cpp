@@ -108,6 +108,16 @@ static bool sharesColumns(const Contraction &shape, int64_t rows) {
   return rows == shape.m && rows <= mostRows && shape.m * shape.n * shape.k >= fewestProducts;
 }
 
+// Copies of rows that all panels read, in the first-level cache.
+static constexpr int64_t bytesOfCopies = 24 << 10;
+
+// The rows whose copies find room; 0: not even a tile's.
+static int64_t rowsOfCopies(const MicroKernel &kernel, const Contraction &shape) {
+  const int64_t laneBytes = kernel.lhsCopies * shape.k * elementBytes(shape.lhs);
+  const int64_t unit = kernel.pieces[0]->rows;
+  return kernel.lhsCopies > 1 ? bytesOfCopies / laneBytes / unit * unit : 0;
+}
+
 void BlockedProduct::runRows(const Contraction &shape, const void *lhs, const void *packedRhs,
                              const float *bias, void *out, int64_t begin, int64_t end) const {
   const int64_t panels = panelsOf(shape), width = lanePieces(shape).columns;
@@ -120,8 +130,9 @@ void BlockedProduct::runRows(const Contraction &shape, const void *lhs, const vo
     block.columns = std::min(lastPanel * width, shape.n) - block.column;
     alignas(64) uint8_t state[microKernelStateBytes];
     kernel.enter(state);
+    const int64_t mostRows = std::max(rowsOfCopies(kernel, shape), kernel.rows);
     for (block.row = begin; block.row < end; block.row += block.rows) {
-      block.rows = std::min(kernel.blockRows, end - block.row);
+      block.rows = std::min(kernel.lhsCopies > 1 ? mostRows : kernel.blockRows, end - block.row);
       multiplyRows(shape, block, bias, {out});
     }
     kernel.leave(state);
@@ -154,12 +165,23 @@ uint32_t BlockedProduct::multiplyRows(const Contraction &shape, const Block &blo
   if (pieces.finishedDtype == static_cast<int>(shape.out) && isComplete && !shape.accumulate)
     tile.finished = &finished;
   const int64_t outBytes = elementBytes(shape.out), rowBytes = shape.n * outBytes;
-  const int64_t laneBytes = shape.k * elementBytes(shape.lhs);
+  const uint8_t *lanesOfBlock = at(block.lhs.data, block.row * shape.k, shape.lhs);
+  int64_t laneBytes = shape.k * elementBytes(shape.lhs);
+  auto multiply = pieces.multiply;
+  alignas(cacheLine) uint8_t copies[bytesOfCopies];
+  if (block.rows <= rowsOfCopies(kernel, shape) && block.columns > pieces.columns) {
+    kernel.copyLanes(reinterpret_cast<const float *>(lanesOfBlock), block.rows * shape.k,
+                     reinterpret_cast<float *>(copies));
+    lanesOfBlock = copies;
+    multiply = pieces.multiplyCopies;
+    laneBytes *= kernel.lhsCopies;
+    tile.lhsStepBytes *= kernel.lhsCopies;
+  }
   tile.pieces = chunks;
   for (int64_t column = 0; column < block.columns; column += pieces.columns) {
     tile.count = 0;
     for (int64_t first = 0; first < steps; first += kernel.steps)
-      chunks[tile.count++] = {first * pieces.laneBytes,
+      chunks[tile.count++] = {first * tile.lhsStepBytes,
                               chunkOf(block.rhs, block.rhsPanels, first / kernel.steps,
                                       (block.column + column) / pieces.columns),
                               std::min(kernel.steps, steps - first)};
@@ -170,7 +192,7 @@ uint32_t BlockedProduct::multiplyRows(const Contraction &shape, const Block &blo
     auto *target = const_cast<uint8_t *>(
         at(result.out, (block.batch * shape.m + block.row) * shape.n + block.column + column,
            shape.out));
-    const uint8_t *lane = at(block.lhs.data, block.row * shape.k, shape.lhs);
+    const uint8_t *lane = lanesOfBlock;
     for (int64_t row = 0; row < block.rows; row += pieces.rows) {
       const int64_t rows = std::min(pieces.rows, block.rows - row);
       const uint8_t *lanes[mostPieceRows];
@@ -181,7 +203,7 @@ uint32_t BlockedProduct::multiplyRows(const Contraction &shape, const Block &blo
       }
       tile.lanes = lanes;
       tile.rows = rows;
-      pieces.multiply(tile);
+      multiply(tile);
       if (tile.finished) {
         target += rows * rowBytes;
         continue;

@@ -18,6 +18,7 @@ struct Vectors256 {
   static constexpr int finishedDtype = -1;
   static constexpr bool masksLoads = false;
   static constexpr int64_t parts = 1;
+  static constexpr int64_t copies = 1, lhsCopies = 1;
   template <int64_t k> static Words part(Words words) { return words; }
   static Sums zero() { return _mm256_setzero_ps(); }
   static Sums load(const float *from) { return _mm256_load_ps(from); }

@@ -123,6 +123,8 @@ struct PieceKernel {
   // Both read the dtype that panels hold, if a step is longer than many rows of pixels.
   PackPixels packLhsPixels = nullptr, packRhsPixels = nullptr;
   int finishedDtype = -1; // of the rows that its tiles finish; -1: they leave sums
+  // Multiplies lanes each of whose steps stands MicroKernel::lhsCopies times; null: there is none.
+  void (*multiplyCopies)(const PieceTile &tile) = nullptr;
 };
 
 struct WeightKernel;
@@ -163,6 +165,10 @@ struct MicroKernel {
   // Kernels of other widths for products of short rows by packed weights alone; null: there are
   // fewer, or such products have no way of their own.
   const PieceKernel *ofShortRows[2] = {};
+  // How often each step of a row stands in panels of lhs; above 1, copyLanes() writes steps that
+  // lie together so for PieceKernel::multiplyCopies.
+  int64_t lhsCopies = 1;
+  void (*copyLanes)(const float *from, int64_t count, float *to) = nullptr;
 };
 
 // out = round(activation(round(round(sum) + bias))) for the channels of each pixel, as
