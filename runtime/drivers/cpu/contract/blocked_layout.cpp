@@ -51,6 +51,12 @@ bool BlockedLayout::mayReadLhsAsItLies(const Contraction &shape) const {
          ceilDivide(stepsOf(shape.k), kernel.steps) <= mostPieces;
 }
 
+bool BlockedLayout::mayPrepareLanes(const Contraction &shape) const {
+  return kernel.prepareLanes[shape.lhs] && !shape.transposeLhs && !shape.roundsLhs &&
+         shape.k * static_cast<int64_t>(sizeof(float)) <= longestRow &&
+         ceilDivide(stepsOf(shape.k), kernel.steps) <= mostPieces;
+}
+
 // They are if rhs is packed as a whole: sums then never leave the registers. Large results are
 // stored by longer rows, around the caches.
 bool BlockedLayout::readsLhsAsItLies(const Contraction &shape, bool rhsPacked,
@@ -58,8 +64,7 @@ bool BlockedLayout::readsLhsAsItLies(const Contraction &shape, bool rhsPacked,
   // AMX tiles are left out because nobody has measured them. Kernels that read copies have none
   // where rows lie.
   return &kernel != &amxBFloat16 && kernel.lhsCopies == 1 && mayReadLhsAsItLies(shape) &&
-         rhsPacked &&
-         !(result.kernel && result.isConsumed) && !streamsResult(shape, result.out);
+         rhsPacked && !(result.kernel && result.isConsumed) && !streamsResult(shape, result.out);
 }
 
 BlockedLayout::RhsPacking BlockedLayout::rhsPackingOf(const Contraction &shape, const Grid &grid,

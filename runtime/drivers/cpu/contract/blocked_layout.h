@@ -47,7 +47,8 @@ public:
   bool multiplies(const Contraction &shape) const;
   // Whether threads may compute rows of their own.
   bool runsByRows(const Contraction &shape) const {
-    return shape.batch == 1 && multiplies(shape) && mayReadLhsAsItLies(shape);
+    return shape.batch == 1 && multiplies(shape) &&
+           (mayReadLhsAsItLies(shape) || mayPrepareLanes(shape));
   }
   // Tells packed copies of one rhs apart, whose panels are as wide as the rows want them: the place
   // in the kernel where these panels' loop stands, the same in each object of this kernel.
@@ -117,6 +118,8 @@ protected:
   bool readsLanes(const Contraction &shape) const;
   bool mayReadLhsAsItLies(const Contraction &shape) const;
   bool readsLhsAsItLies(const Contraction &shape, bool rhsPacked, const Result &result) const;
+  // Some rows of lhs may be made ready for pieces, in the first-level cache.
+  bool mayPrepareLanes(const Contraction &shape) const;
 
   ThreadTeam &team;
   const VectorKernels &vectors;

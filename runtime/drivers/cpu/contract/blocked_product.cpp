@@ -108,14 +108,15 @@ static bool sharesColumns(const Contraction &shape, int64_t rows) {
   return rows == shape.m && rows <= mostRows && shape.m * shape.n * shape.k >= fewestProducts;
 }
 
-// Copies of rows that all panels read, in the first-level cache.
-static constexpr int64_t bytesOfCopies = 24 << 10;
+// Rows that are made ready for all panels, in the first-level cache.
+static constexpr int64_t bytesOfPreparedRows = 24 << 10;
+static_assert(bytesOfPreparedRows >= 2 * longestRow);
 
-// The rows whose copies find room; 0: not even a tile's.
-static int64_t rowsOfCopies(const MicroKernel &kernel, const Contraction &shape) {
-  const int64_t laneBytes = kernel.lhsCopies * shape.k * elementBytes(shape.lhs);
-  const int64_t unit = kernel.pieces[0]->rows;
-  return kernel.lhsCopies > 1 ? bytesOfCopies / laneBytes / unit * unit : 0;
+// Whole tiles of them, or less than one.
+static int64_t preparedRowsAtOnce(const MicroKernel &kernel, const Contraction &shape) {
+  const int64_t laneBytes = kernel.lhsCopies * shape.k * static_cast<int64_t>(sizeof(float));
+  const int64_t rows = bytesOfPreparedRows / laneBytes, unit = kernel.pieces[0]->rows;
+  return rows < unit ? rows : rows / unit * unit;
 }
 
 void BlockedProduct::runRows(const Contraction &shape, const void *lhs, const void *packedRhs,
@@ -130,9 +131,13 @@ void BlockedProduct::runRows(const Contraction &shape, const void *lhs, const vo
     block.columns = std::min(lastPanel * width, shape.n) - block.column;
     alignas(64) uint8_t state[microKernelStateBytes];
     kernel.enter(state);
-    const int64_t mostRows = std::max(rowsOfCopies(kernel, shape), kernel.rows);
+    // One panel is multiplied as soon as rows are prepared, but for those that have to be.
+    const bool isRead = mayReadLhsAsItLies(shape);
+    block.preparesLanes = mayPrepareLanes(shape) && !(isRead && block.columns <= width);
+    const int64_t mostRows =
+        block.preparesLanes ? preparedRowsAtOnce(kernel, shape) : kernel.blockRows;
     for (block.row = begin; block.row < end; block.row += block.rows) {
-      block.rows = std::min(kernel.lhsCopies > 1 ? mostRows : kernel.blockRows, end - block.row);
+      block.rows = std::min(mostRows, end - block.row);
       multiplyRows(shape, block, bias, {out});
     }
     kernel.leave(state);
@@ -168,14 +173,15 @@ uint32_t BlockedProduct::multiplyRows(const Contraction &shape, const Block &blo
   const uint8_t *lanesOfBlock = at(block.lhs.data, block.row * shape.k, shape.lhs);
   int64_t laneBytes = shape.k * elementBytes(shape.lhs);
   auto multiply = pieces.multiply;
-  alignas(cacheLine) uint8_t copies[bytesOfCopies];
-  if (block.rows <= rowsOfCopies(kernel, shape) && block.columns > pieces.columns) {
-    kernel.copyLanes(reinterpret_cast<const float *>(lanesOfBlock), block.rows * shape.k,
-                     reinterpret_cast<float *>(copies));
-    lanesOfBlock = copies;
-    multiply = pieces.multiplyCopies;
-    laneBytes *= kernel.lhsCopies;
-    tile.lhsStepBytes *= kernel.lhsCopies;
+  alignas(cacheLine) float prepared[bytesOfPreparedRows / int64_t{sizeof(float)}];
+  if (block.preparesLanes) {
+    kernel.prepareLanes[shape.lhs](lanesOfBlock, block.rows * shape.k, prepared);
+    lanesOfBlock = reinterpret_cast<const uint8_t *>(prepared);
+    tile.lhsStepBytes = kernel.lhsCopies * pieces.laneBytes;
+    tile.lastStepBytes = pieces.laneBytes;
+    laneBytes = shape.k * tile.lhsStepBytes;
+    if (kernel.lhsCopies > 1)
+      multiply = pieces.multiplyCopies;
   }
   tile.pieces = chunks;
   for (int64_t column = 0; column < block.columns; column += pieces.columns) {

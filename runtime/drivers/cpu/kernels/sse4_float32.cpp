@@ -7,6 +7,7 @@
 // No instruction of this level repeats one float32 of memory in all lanes, and a shuffle takes the
 // place of an addition or multiplication. MOVDDUP repeats 64 bits as it loads them: in panels of
 // lhs each number stands twice (docs/decisions/0159).
+#include "mpc-rt/dtype.h"
 #include "runtime/drivers/cpu/kernels/widened_panels.h"
 
 namespace mpc::rt {
@@ -16,9 +17,10 @@ namespace {
 struct Vectors128 {
   using Sums = __m128;
   using Words = __m128i;
-  // A step is so short that lines of several are spread over the groups of rows that read them.
+  // A step is so short that lines of several are spread over the groups of rows that read them, and
+  // a tile's loop has instructions to spare for its own in one of eight.
   static constexpr int64_t lanes = 4, panelRows = 4, panelColumns = 8, fetchingSteps = 4,
-                           lhsStepsAhead = 0;
+                           lhsStepsAhead = 0, tileFetchingSteps = 8;
   static constexpr int finishedDtype = -1;
   static constexpr bool masksLoads = false;
   static constexpr int64_t parts = 1;
@@ -138,12 +140,18 @@ template <typename... Elements> struct CopiedPacks {
        packAlongDepth<Copied<Widened<Vectors128, Elements>>, rows>}...};
 };
 
-void copyLanes(const float *from, int64_t count, float *to) {
+template <typename Element> void copyLanes(const void *from, int64_t count, float *to) {
+  constexpr int64_t lanes = Vectors128::lanes, copies = Vectors128::lhsCopies;
+  const auto *numbers = static_cast<const typename Element::Storage *>(from);
   int64_t i = 0;
-  for (; i + Vectors128::lanes <= count; i += Vectors128::lanes)
-    storeCopies(reinterpret_cast<int32_t *>(to + 2 * i), loadWords(from + i, Vectors128::lanes));
-  for (; i < count; ++i)
-    to[2 * i] = to[2 * i + 1] = from[i];
+  for (; i + lanes <= count; i += lanes)
+    storeCopies(reinterpret_cast<int32_t *>(to + copies * i), Element::load(numbers + i, lanes));
+  if (i == count)
+    return;
+  int32_t last[copies * lanes];
+  storeCopies(last, Element::load(numbers + i, count - i));
+  __builtin_memcpy(to + copies * i, last,
+                   static_cast<size_t>(copies * (count - i)) * sizeof(float));
 }
 
 // A group has as many bytes of each row of rhs as AVX2's, and a block of lhs as many bytes.
@@ -153,7 +161,9 @@ constexpr MicroKernel withCopies() {
   kernel.lhsStepBytes *= Step::lhsCopies;
   kernel.blockRows /= Step::lhsCopies;
   kernel.packLhs = CopiedPacks<Float32, BFloat16, Float16>::of;
-  kernel.copyLanes = copyLanes;
+  kernel.prepareLanes[MPC_RT_FLOAT32] = copyLanes<Float32>;
+  kernel.prepareLanes[MPC_RT_BFLOAT16] = copyLanes<BFloat16>;
+  kernel.prepareLanes[MPC_RT_FLOAT16] = copyLanes<Float16>;
   return kernel;
 }
 

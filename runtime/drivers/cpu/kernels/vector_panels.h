@@ -6,7 +6,8 @@
 // `Step` and `Operand` are the kernel's, and have what its vectors are: Words, `lanes` lanes of a
 // step, and Sums, as many sums; how both are loaded, stored and transposed; `parts`, into which
 // part<index>() takes the words of a step apart (1: not at all); panelRows and panelColumns;
-// fetchingSteps, before which multiplyPieces() fetches lines; and lhsStepsAhead, which
+// fetchingSteps and tileFetchingSteps, before which multiplyPieces() and multiplyPanels() fetch
+// lines; and lhsStepsAhead, which
 // multiplyPanels() fetches into the first-level cache, with the next sums; 0: neither; and
 // finishedDtype, that of what Step::Finish makes of sums for PieceTile::finished; -1: there is
 // none; and lhsCopies, how often each word stands in panels of lhs: where no instruction repeats
@@ -71,23 +72,40 @@ void packAlongDepth(const PanelSource &source, int64_t panels, int64_t steps, vo
 // `count`. The loop over steps is outside, so that memory is read along its rows.
 template <typename Operand, int64_t width>
 void packAcrossDepth(const PanelSource &source, int64_t panels, int64_t steps, void *to) {
-  constexpr int64_t lanes = Operand::lanes;
-  for (int64_t step = 0; step < steps; ++step)
-    for (int64_t panel = 0; panel < panels; ++panel)
+  constexpr int64_t lanes = Operand::lanes, depth = Operand::depth;
+  constexpr int64_t wholeVectors = (width + lanes - 1) / lanes * lanes;
+  const int64_t wholePanels =
+      source.lanes < wholeVectors ? 0 : (source.lanes - wholeVectors) / width + 1;
+  const int64_t whole = wholePanels < panels ? wholePanels : panels;
+  for (int64_t step = 0; step < steps; ++step) {
+    const int64_t k = step * depth;
+    const typename Operand::Storage *from = at<Operand>(source, k, 0);
+    const typename Operand::Storage *ahead = at<Operand>(source, k + stepsAhead * depth, 0);
+    int32_t *target = static_cast<int32_t *>(to) + step * width * Operand::copies;
+    // Whole vectors are faster to load than parts of them, but where loads are masked. `left` is
+    // how many lanes exist.
+    const auto packStep = [&](int64_t count, int64_t left) {
       for (int64_t group = 0; group < width; group += lanes) {
-        const int64_t lane = panel * width + group, k = step * Operand::depth;
-        // Whole vectors are faster to load than parts of them, but where loads are masked.
-        const int64_t left = source.lanes - lane;
-        const int64_t taken = Operand::masksLoads ? width - group : lanes;
-        for (int64_t i = 0; i < Operand::depth; ++i)
-          fetch<_MM_HINT_T0>(at<Operand>(source, k + stepsAhead * Operand::depth + i, lane));
+        const int64_t own = left - group, taken = Operand::masksLoads ? width - group : lanes;
+        for (int64_t i = 0; i < depth; ++i)
+          fetch<_MM_HINT_T0>(ahead + i * source.stride + group);
         Operand::template storeLanes<width % lanes ? width : lanes>(
-            static_cast<int32_t *>(to) +
-                ((panel * steps + step) * width + group) * Operand::copies,
-            Operand::acrossDepth(at<Operand>(source, k, lane), source.stride, source.depth - k,
-                                 left < taken ? left : taken),
+            target + group * Operand::copies,
+            Operand::acrossDepth(from + group, source.stride, count, own < taken ? own : taken),
             step + 1 < steps);
       }
+      from += width;
+      ahead += width;
+      target += steps * width * Operand::copies;
+    };
+    int64_t panel = 0;
+    // All numbers exist, which the compiler knows here.
+    if (source.depth - k >= depth)
+      for (; panel < whole; ++panel)
+        packStep(depth, wholeVectors);
+    for (; panel < panels; ++panel)
+      packStep(source.depth - k, source.lanes - panel * width);
+  }
 }
 
 // How multiplyPanels() packs meanwhile: `call` is called with each of `calls` parts of the loop,
@@ -195,7 +213,7 @@ void multiplyPanels(const MicroTile &tile) {
     lhs += Step::panelRows * copies;
     rhs += Step::panelColumns;
   };
-  constexpr int64_t fetchingSteps = 4;
+  constexpr int64_t fetchingSteps = Step::tileFetchingSteps;
   const int64_t calls = tile.steps / fetchingSteps;
   LineFetcher nextLhs(tile.nextLhs, calls), nextRhs(tile.nextRhs, calls);
   const float *nextSums = tile.nextSums;
