@@ -51,10 +51,10 @@ bool BlockedLayout::mayReadLhsAsItLies(const Contraction &shape) const {
          ceilDivide(stepsOf(shape.k), kernel.steps) <= mostPieces;
 }
 
-bool BlockedLayout::mayPrepareLanes(const Contraction &shape) const {
+bool mayPrepareLanes(const MicroKernel &kernel, const Contraction &shape) {
   return kernel.prepareLanes[shape.lhs] && !shape.transposeLhs && !shape.roundsLhs &&
          shape.k * static_cast<int64_t>(sizeof(float)) <= longestRow &&
-         ceilDivide(stepsOf(shape.k), kernel.steps) <= mostPieces;
+         ceilDivide(shape.k, kernel.steps) <= mostPieces;
 }
 
 // They are if rhs is packed as a whole: sums then never leave the registers. Large results are

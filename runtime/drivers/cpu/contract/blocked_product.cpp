@@ -133,7 +133,7 @@ void BlockedProduct::runRows(const Contraction &shape, const void *lhs, const vo
     kernel.enter(state);
     // One panel is multiplied as soon as rows are prepared, but for those that have to be.
     const bool isRead = mayReadLhsAsItLies(shape);
-    block.preparesLanes = mayPrepareLanes(shape) && !(isRead && block.columns <= width);
+    block.preparesLanes = mayPrepareLanes(kernel, shape) && !(isRead && block.columns <= width);
     const int64_t mostRows =
         block.preparesLanes ? preparedRowsAtOnce(kernel, shape) : kernel.blockRows;
     for (block.row = begin; block.row < end; block.row += block.rows) {

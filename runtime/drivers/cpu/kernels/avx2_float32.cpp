@@ -15,7 +15,7 @@ struct Vectors256 {
   using Words = __m256i;
   // A step is so short that lines of several are spread over the groups of rows that read them.
   static constexpr int64_t lanes = 8, panelRows = 6, panelColumns = 16, fetchingSteps = 4,
-                           lhsStepsAhead = 0, tileFetchingSteps = 4;
+                           lhsStepsAhead = 0, tileFetchingSteps = 4, stepsSideBySide = 1;
   static constexpr int finishedDtype = -1;
   static constexpr bool masksLoads = false;
   static constexpr int64_t parts = 1;

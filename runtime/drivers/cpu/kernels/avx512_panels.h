@@ -25,7 +25,7 @@ struct Vectors512 {
   using Sums = __m512;
   using Words = __m512i;
   static constexpr int64_t lanes = 16, panelRows = 6, panelColumns = 64, fetchingSteps = 1,
-                           lhsStepsAhead = 0, tileFetchingSteps = 4;
+                           lhsStepsAhead = 0, tileFetchingSteps = 4, stepsSideBySide = 1;
   static constexpr int finishedDtype = -1;
   static constexpr bool masksLoads = true;
   static Sums zero() { return _mm512_setzero_ps(); }

@@ -125,7 +125,8 @@ struct PieceKernel {
   // Both read the dtype that panels hold, if a step is longer than many rows of pixels.
   PackPixels packLhsPixels = nullptr, packRhsPixels = nullptr;
   int finishedDtype = -1; // of the rows that its tiles finish; -1: they leave sums
-  // Multiplies lanes each of whose steps stands MicroKernel::lhsCopies times; null: there is none.
+  // Multiplies lanes each of whose steps stands MicroKernel::lhsCopies times, which is faster where
+  // it is not `multiply`; null: there is none.
   void (*multiplyCopies)(const PieceTile &tile) = nullptr;
 };
 

@@ -20,7 +20,7 @@ struct Vectors128 {
   // A step is so short that lines of several are spread over the groups of rows that read them, and
   // a tile's loop has instructions to spare for its own in one of eight.
   static constexpr int64_t lanes = 4, panelRows = 4, panelColumns = 8, fetchingSteps = 4,
-                           lhsStepsAhead = 0, tileFetchingSteps = 8;
+                           lhsStepsAhead = 0, tileFetchingSteps = 8, stepsSideBySide = 2;
   static constexpr int finishedDtype = -1;
   static constexpr bool masksLoads = false;
   static constexpr int64_t parts = 1;

@@ -7,7 +7,7 @@
 // step, and Sums, as many sums; how both are loaded, stored and transposed; `parts`, into which
 // part<index>() takes the words of a step apart (1: not at all); panelRows and panelColumns;
 // fetchingSteps and tileFetchingSteps, before which multiplyPieces() and multiplyPanels() fetch
-// lines; and lhsStepsAhead, which
+// lines; stepsSideBySide, of the loop of multiplyPieces(); and lhsStepsAhead, which
 // multiplyPanels() fetches into the first-level cache, with the next sums; 0: neither; and
 // finishedDtype, that of what Step::Finish makes of sums for PieceTile::finished; -1: there is
 // none; and lhsCopies, how often each word stands in panels of lhs: where no instruction repeats
@@ -273,11 +273,13 @@ void multiplyPieces(const PieceTile &tile) {
     for (int64_t call = 0; call < calls; ++call) {
       for (int64_t i = 0; i < tile.nextLines; ++i, next += 64)
         fetch<_MM_HINT_T1>(next);
-      // This stays a loop: where the steps of six rows stand side by side it takes 1.1 of the time
-      // (docs/decisions/0067).
+      // This stays a loop: on AVX2, where the steps of six rows stand side by side it takes 1.1 of
+      // the time (docs/decisions/0067).
 #pragma clang loop unroll(disable)
-      for (int64_t i = 0; i < Step::fetchingSteps; ++i)
-        addStep();
+      for (int64_t i = 0; i < Step::fetchingSteps; i += Step::stepsSideBySide)
+#pragma clang loop unroll(full)
+        for (int64_t j = 0; j < Step::stepsSideBySide; ++j)
+          addStep();
     }
     for (int64_t i = calls * Step::fetchingSteps; i < steps; ++i)
       addStep();
@@ -309,11 +311,13 @@ void multiplyLanes(const PieceTile &tile) {
   ofRows[tile.rows - 1](tile);
 }
 
-// Null for a kernel that reads no copies.
+// Null for a kernel that reads no copies. Few columns gain too little for code of their own: the
+// first copy is read.
 template <typename Step, int64_t vectors, int64_t... rows> constexpr auto ofCopies() {
   void (*multiply)(const PieceTile &) = nullptr;
+  constexpr bool isWide = vectors * Step::lanes == Step::panelColumns;
   if constexpr (Step::lhsCopies > 1)
-    multiply = multiplyLanes<Step, vectors, Step::lhsCopies, rows...>;
+    multiply = multiplyLanes < Step, vectors, isWide ? Step::lhsCopies : 1, rows... > ;
   return multiply;
 }
 

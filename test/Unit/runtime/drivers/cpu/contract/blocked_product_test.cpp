@@ -464,49 +464,6 @@ TEST_P(Float32Products, SumAlongK) {
     }
 }
 
-// Rows that are read where they lie, or made ready for all panels: widened, or copied.
-TEST_P(Float32Products, HaveTheSameBytesByRows) {
-  int count = 0;
-  for (mpc_rt_dtype_t dtype : {MPC_RT_FLOAT32, MPC_RT_BFLOAT16, MPC_RT_FLOAT16})
-    for (int64_t m : {1, 5, 70})
-      for (int64_t n : {3, 31, 200})
-        for (int64_t k : {1, 63, 130, 800}) {
-          ContractionCase shape;
-          shape.lhs = dtype, shape.rhs = widens() ? dtype : mpc_rt_dtype_t{MPC_RT_BFLOAT16};
-          shape.m = m, shape.n = n, shape.k = k;
-          shape.hasBias = shape.relu = k % 2;
-          ContractionData data(shape);
-          for (int64_t i = 0; i < m * k; ++i)
-            storeElement(dtype, data.lhs.data(), i, std::sin(static_cast<double>(i)));
-          ContractionData byRows = data;
-          ThreadTeam team(2);
-          BlockedProduct product(team, vectorKernels(isa()), small, std::get<1>(GetParam()));
-          Contraction resolved;
-          ASSERT_EQ(resolveContraction(shape.descriptor(1), data.lhs.data(), data.rhs.data(),
-                                       data.bias.data(), data.out.data(), 1, resolved),
-                    MPC_RT_OK);
-          if (!product.runsByRows(resolved))
-            continue;
-          ++count;
-          Buffer packed;
-          ASSERT_TRUE(packed.allocate(product.packedBytes(resolved)));
-          team.begin();
-          product.packRhs(resolved, data.rhs.data(), packed.data());
-          std::vector<float> bias;
-          for (int64_t i = 0; i < n; ++i)
-            bias.push_back(static_cast<float>(loadElement(shape.bias, data.bias.data(), i)));
-          for (int64_t row = 0; row < m; row += 33)
-            product.runRows(resolved, byRows.lhs.data(), packed.data(), bias.data(),
-                            byRows.out.data(), row, std::min<int64_t>(row + 33, m));
-          team.end();
-          run(data, small, /*packed=*/true);
-          EXPECT_EQ(data.out, byRows.out) << shape.text() << ", dtype " << static_cast<int>(dtype);
-        }
-  // Kernels that prepare rows take all of these.
-  const bool preparesBFloat16 = small.prepareLanes[MPC_RT_BFLOAT16];
-  EXPECT_GE(count, preparesBFloat16 ? 3 * 3 * 3 * 4 : 1);
-}
-
 INSTANTIATE_TEST_SUITE_P(Every, Float32Products,
                          ::testing::Combine(::testing::Values(&avx512Float32, &avx512Float32Ahead,
                                                               &avx512Widened, &avx2Float32,
