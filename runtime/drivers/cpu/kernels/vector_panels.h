@@ -72,40 +72,22 @@ void packAlongDepth(const PanelSource &source, int64_t panels, int64_t steps, vo
 // `count`. The loop over steps is outside, so that memory is read along its rows.
 template <typename Operand, int64_t width>
 void packAcrossDepth(const PanelSource &source, int64_t panels, int64_t steps, void *to) {
-  constexpr int64_t lanes = Operand::lanes, depth = Operand::depth;
-  constexpr int64_t wholeVectors = (width + lanes - 1) / lanes * lanes;
-  const int64_t wholePanels =
-      source.lanes < wholeVectors ? 0 : (source.lanes - wholeVectors) / width + 1;
-  const int64_t whole = wholePanels < panels ? wholePanels : panels;
-  for (int64_t step = 0; step < steps; ++step) {
-    const int64_t k = step * depth;
-    const typename Operand::Storage *from = at<Operand>(source, k, 0);
-    const typename Operand::Storage *ahead = at<Operand>(source, k + stepsAhead * depth, 0);
-    int32_t *target = static_cast<int32_t *>(to) + step * width * Operand::copies;
-    // Whole vectors are faster to load than parts of them, but where loads are masked. `left` is
-    // how many lanes exist.
-    const auto packStep = [&](int64_t count, int64_t left) {
+  constexpr int64_t lanes = Operand::lanes;
+  for (int64_t step = 0; step < steps; ++step)
+    for (int64_t panel = 0; panel < panels; ++panel)
       for (int64_t group = 0; group < width; group += lanes) {
-        const int64_t own = left - group, taken = Operand::masksLoads ? width - group : lanes;
-        for (int64_t i = 0; i < depth; ++i)
-          fetch<_MM_HINT_T0>(ahead + i * source.stride + group);
+        const int64_t lane = panel * width + group, k = step * Operand::depth;
+        // Whole vectors are faster to load than parts of them, but where loads are masked.
+        const int64_t left = source.lanes - lane;
+        const int64_t taken = Operand::masksLoads ? width - group : lanes;
+        for (int64_t i = 0; i < Operand::depth; ++i)
+          fetch<_MM_HINT_T0>(at<Operand>(source, k + stepsAhead * Operand::depth + i, lane));
         Operand::template storeLanes<width % lanes ? width : lanes>(
-            target + group * Operand::copies,
-            Operand::acrossDepth(from + group, source.stride, count, own < taken ? own : taken),
+            static_cast<int32_t *>(to) + ((panel * steps + step) * width + group) * Operand::copies,
+            Operand::acrossDepth(at<Operand>(source, k, lane), source.stride, source.depth - k,
+                                 left < taken ? left : taken),
             step + 1 < steps);
       }
-      from += width;
-      ahead += width;
-      target += steps * width * Operand::copies;
-    };
-    int64_t panel = 0;
-    // All numbers exist, which the compiler knows here.
-    if (source.depth - k >= depth)
-      for (; panel < whole; ++panel)
-        packStep(depth, wholeVectors);
-    for (; panel < panels; ++panel)
-      packStep(source.depth - k, source.lanes - panel * width);
-  }
 }
 
 // How multiplyPanels() packs meanwhile: `call` is called with each of `calls` parts of the loop,
