@@ -43,6 +43,9 @@ void multiply(benchmark::State &state, const MicroKernel &kernel) {
   const auto rhsBytes = static_cast<uint64_t>(steps * kernel.rhsStepBytes);
   reserve(panels, alignUp(lhsBytes) + rhsBytes);
   reserve(sums, static_cast<uint64_t>(kernel.rows * kernel.columns) * sizeof(float));
+  // Whatever was in memory might be numbers that a CPU multiplies slowly.
+  std::fill_n(reinterpret_cast<float *>(panels.data()), panels.size() / sizeof(float), 0.0f);
+  std::fill_n(reinterpret_cast<float *>(sums.data()), sums.size() / sizeof(float), 0.0f);
   MicroTile tile = {};
   tile.lhs = panels.data();
   tile.rhs = panels.data() + alignUp(lhsBytes);

@@ -51,13 +51,20 @@ bool BlockedLayout::mayReadLhsAsItLies(const Contraction &shape) const {
          ceilDivide(stepsOf(shape.k), kernel.steps) <= mostPieces;
 }
 
+bool mayPrepareLanes(const MicroKernel &kernel, const Contraction &shape) {
+  return kernel.prepareLanes[shape.lhs] && !shape.transposeLhs && !shape.roundsLhs &&
+         shape.k * static_cast<int64_t>(sizeof(float)) <= longestRow &&
+         ceilDivide(shape.k, kernel.steps) <= mostPieces;
+}
+
 // They are if rhs is packed as a whole: sums then never leave the registers. Large results are
 // stored by longer rows, around the caches.
 bool BlockedLayout::readsLhsAsItLies(const Contraction &shape, bool rhsPacked,
                                      const Result &result) const {
-  // AMX tiles are left out because nobody has measured them.
-  return &kernel != &amxBFloat16 && mayReadLhsAsItLies(shape) && rhsPacked &&
-         !(result.kernel && result.isConsumed) && !streamsResult(shape, result.out);
+  // AMX tiles are left out because nobody has measured them. Kernels that read copies have none
+  // where rows lie.
+  return &kernel != &amxBFloat16 && kernel.lhsCopies == 1 && mayReadLhsAsItLies(shape) &&
+         rhsPacked && !(result.kernel && result.isConsumed) && !streamsResult(shape, result.out);
 }
 
 BlockedLayout::RhsPacking BlockedLayout::rhsPackingOf(const Contraction &shape, const Grid &grid,

@@ -25,6 +25,9 @@ inline mpc_rt_dtype_t laneDtypeOf(const MicroKernel &kernel) {
   return kernel.depth == 1 ? MPC_RT_FLOAT32 : MPC_RT_BFLOAT16;
 }
 
+// Some rows of lhs may be made ready for pieces, in the first-level cache.
+bool mayPrepareLanes(const MicroKernel &kernel, const Contraction &shape);
+
 class BlockedLayout {
 public:
   // `packsOnce`: threads pack the columns that they multiply.
@@ -47,7 +50,8 @@ public:
   bool multiplies(const Contraction &shape) const;
   // Whether threads may compute rows of their own.
   bool runsByRows(const Contraction &shape) const {
-    return shape.batch == 1 && multiplies(shape) && mayReadLhsAsItLies(shape);
+    return shape.batch == 1 && multiplies(shape) &&
+           (mayReadLhsAsItLies(shape) || mayPrepareLanes(kernel, shape));
   }
   // Tells packed copies of one rhs apart, whose panels are as wide as the rows want them: the place
   // in the kernel where these panels' loop stands, the same in each object of this kernel.

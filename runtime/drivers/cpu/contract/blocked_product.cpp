@@ -108,6 +108,17 @@ static bool sharesColumns(const Contraction &shape, int64_t rows) {
   return rows == shape.m && rows <= mostRows && shape.m * shape.n * shape.k >= fewestProducts;
 }
 
+// Rows that are made ready for all panels, in the first-level cache.
+static constexpr int64_t bytesOfPreparedRows = 24 << 10;
+static_assert(bytesOfPreparedRows >= 2 * longestRow);
+
+// Whole tiles of them, or less than one.
+static int64_t preparedRowsAtOnce(const MicroKernel &kernel, const Contraction &shape) {
+  const int64_t laneBytes = kernel.lhsCopies * shape.k * static_cast<int64_t>(sizeof(float));
+  const int64_t rows = bytesOfPreparedRows / laneBytes, unit = kernel.pieces[0]->rows;
+  return rows < unit ? rows : rows / unit * unit;
+}
+
 void BlockedProduct::runRows(const Contraction &shape, const void *lhs, const void *packedRhs,
                              const float *bias, void *out, int64_t begin, int64_t end) const {
   const int64_t panels = panelsOf(shape), width = lanePieces(shape).columns;
@@ -120,8 +131,13 @@ void BlockedProduct::runRows(const Contraction &shape, const void *lhs, const vo
     block.columns = std::min(lastPanel * width, shape.n) - block.column;
     alignas(64) uint8_t state[microKernelStateBytes];
     kernel.enter(state);
+    // One panel is multiplied as soon as rows are prepared, but for those that have to be.
+    const bool isRead = mayReadLhsAsItLies(shape);
+    block.preparesLanes = mayPrepareLanes(kernel, shape) && !(isRead && block.columns <= width);
+    const int64_t mostRows =
+        block.preparesLanes ? preparedRowsAtOnce(kernel, shape) : kernel.blockRows;
     for (block.row = begin; block.row < end; block.row += block.rows) {
-      block.rows = std::min(kernel.blockRows, end - block.row);
+      block.rows = std::min(mostRows, end - block.row);
       multiplyRows(shape, block, bias, {out});
     }
     kernel.leave(state);
@@ -154,12 +170,24 @@ uint32_t BlockedProduct::multiplyRows(const Contraction &shape, const Block &blo
   if (pieces.finishedDtype == static_cast<int>(shape.out) && isComplete && !shape.accumulate)
     tile.finished = &finished;
   const int64_t outBytes = elementBytes(shape.out), rowBytes = shape.n * outBytes;
-  const int64_t laneBytes = shape.k * elementBytes(shape.lhs);
+  const uint8_t *lanesOfBlock = at(block.lhs.data, block.row * shape.k, shape.lhs);
+  int64_t laneBytes = shape.k * elementBytes(shape.lhs);
+  auto multiply = pieces.multiply;
+  alignas(cacheLine) float prepared[bytesOfPreparedRows / int64_t{sizeof(float)}];
+  if (block.preparesLanes) {
+    kernel.prepareLanes[shape.lhs](lanesOfBlock, block.rows * shape.k, prepared);
+    lanesOfBlock = reinterpret_cast<const uint8_t *>(prepared);
+    tile.lhsStepBytes = kernel.lhsCopies * pieces.laneBytes;
+    tile.lastStepBytes = pieces.laneBytes;
+    laneBytes = shape.k * tile.lhsStepBytes;
+    if (kernel.lhsCopies > 1)
+      multiply = pieces.multiplyCopies;
+  }
   tile.pieces = chunks;
   for (int64_t column = 0; column < block.columns; column += pieces.columns) {
     tile.count = 0;
     for (int64_t first = 0; first < steps; first += kernel.steps)
-      chunks[tile.count++] = {first * pieces.laneBytes,
+      chunks[tile.count++] = {first * tile.lhsStepBytes,
                               chunkOf(block.rhs, block.rhsPanels, first / kernel.steps,
                                       (block.column + column) / pieces.columns),
                               std::min(kernel.steps, steps - first)};
@@ -170,7 +198,7 @@ uint32_t BlockedProduct::multiplyRows(const Contraction &shape, const Block &blo
     auto *target = const_cast<uint8_t *>(
         at(result.out, (block.batch * shape.m + block.row) * shape.n + block.column + column,
            shape.out));
-    const uint8_t *lane = at(block.lhs.data, block.row * shape.k, shape.lhs);
+    const uint8_t *lane = lanesOfBlock;
     for (int64_t row = 0; row < block.rows; row += pieces.rows) {
       const int64_t rows = std::min(pieces.rows, block.rows - row);
       const uint8_t *lanes[mostPieceRows];
@@ -181,7 +209,7 @@ uint32_t BlockedProduct::multiplyRows(const Contraction &shape, const Block &blo
       }
       tile.lanes = lanes;
       tile.rows = rows;
-      pieces.multiply(tile);
+      multiply(tile);
       if (tile.finished) {
         target += rows * rowBytes;
         continue;

@@ -74,6 +74,7 @@ private:
   struct StreamedRows;
   struct StreamedBlock;
   int64_t streamedStrip(const Contraction &shape) const;
+  bool streamsRowsAsTheyLie(const Contraction &shape) const;
   void reserveStreamed(const Contraction &shape, bool rhsIsPacked);
   void streamWeights(const Contraction &shape, const void *lhs, const void *rhs,
                      const void *packedRhs, const float *bias, const Result &result);

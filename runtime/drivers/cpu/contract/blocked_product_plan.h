@@ -83,7 +83,8 @@ struct BlockedProduct::Block {
   Panels lhsPanels, rhsPanels; // without data: the block packs what it reads
   RhsPacking rhsPacking;
   int64_t batch, row = 0, rows = 0, column = 0, columns = 0;
-  float *rhsSums = nullptr; // of what the block packs
+  float *rhsSums = nullptr;   // of what the block packs
+  bool preparesLanes = false; // of rows that are read where they lie
 };
 
 // Takes the rows of a block from sums to the result, all at once or some at a time.

@@ -28,6 +28,7 @@ struct BlockedProduct::StreamedRows {
   int64_t laneBytes;   // from a row to the next one of the same panel
   int64_t panelRows, panelBytes;
   int64_t stepBytes, lastStepBytes;
+  bool areCopies = false; // for PieceKernel::multiplyCopies
 
   const uint8_t *lane(int64_t row) const {
     const int64_t own = row - first;
@@ -61,10 +62,17 @@ int64_t BlockedProduct::streamedStrip(const Contraction &shape) const {
   return std::min(shape.m, std::max<int64_t>(stripBytes / panelBytes, 1) * kernel.rows);
 }
 
+// To make copies takes as long as some columns.
+bool BlockedProduct::streamsRowsAsTheyLie(const Contraction &shape) const {
+  constexpr int64_t fewestColumns = 32;
+  const bool copies = kernel.lhsCopies > 1 && shape.m > 1 && shape.n >= fewestColumns;
+  return readsLanes(shape) && !copies;
+}
+
 void BlockedProduct::reserveStreamed(const Contraction &shape, bool rhsIsPacked) {
   if (!rhsIsPacked)
     reserve(rhsPanels, packedBytes(shape));
-  if (!readsLanes(shape))
+  if (!streamsRowsAsTheyLie(shape))
     reserve(lhsPanels,
             ceilDivide(streamedStrip(shape), kernel.rows) * stepsOf(shape.k) * kernel.lhsStepBytes);
 }
@@ -80,7 +88,7 @@ void BlockedProduct::streamWeights(const Contraction &shape, const void *lhs, co
   std::atomic<uint32_t> most{0};
   const Panels weights{static_cast<const uint8_t *>(packedRhs), 0, panels};
   const int64_t laneBytes = lanePieces(shape).laneBytes;
-  if (readsLanes(shape)) {
+  if (streamsRowsAsTheyLie(shape)) {
     const int64_t rowBytes = shape.k * elementBytes(shape.lhs);
     const int64_t missing = (steps * kernel.depth - shape.k) * elementBytes(shape.lhs);
     multiplyStreamed(shape,
@@ -98,10 +106,10 @@ void BlockedProduct::streamWeights(const Contraction &shape, const void *lhs, co
                     [&](int64_t begin, int64_t end) {
                       left.pack(panel + begin, end - begin, 0, steps, packed + begin * panelBytes);
                     });
-      multiplyStreamed(
-          shape,
-          {row, rows, packed, laneBytes, kernel.rows, panelBytes, kernel.lhsStepBytes, laneBytes},
-          weights, bias, result, most);
+      multiplyStreamed(shape,
+                       {row, rows, packed, laneBytes * kernel.lhsCopies, kernel.rows, panelBytes,
+                        kernel.lhsStepBytes, laneBytes, /*areCopies=*/kernel.lhsCopies > 1},
+                       weights, bias, result, most);
     }
   }
   if (result.largest)
@@ -181,7 +189,7 @@ void BlockedProduct::multiplyStreamedBlock(const Contraction &shape, const Strea
       tile.rows = block.count * (group + 1) / groups - row;
       tile.lanes = lanes + row;
       tile.sums = sums + row * pieces.columns;
-      pieces.multiply(tile);
+      (block.rows.areCopies ? pieces.multiplyCopies : pieces.multiply)(tile);
     }
   }
 }

@@ -16,6 +16,12 @@ constexpr int64_t mostJoinedDepth = 48;
 // A thread goes through this many bytes of images and results once per panel of the filter.
 constexpr int64_t blockOfSamplesBytes = 256 << 10;
 
+// To copy an image takes as long as some taps and panels gain (docs/decisions/0159).
+bool isCopyingWorthIt(const Convolution &c, int64_t panels) {
+  constexpr int64_t fewestUses = 16;
+  return Convolution::product(c.kernel) * panels >= fewestUses * Convolution::product(c.strides);
+}
+
 int64_t join(const Convolution::Extents &extents, int64_t outer, int64_t row, int64_t pixel) {
   return (outer * extents[1] + row) * extents[2] + pixel;
 }
@@ -34,7 +40,9 @@ WindowedProduct::WindowedProduct(ThreadTeam &team, const VectorKernels &vectors,
       kernel(pieceKernelFor(micro, shape.outColumns())), depth(depthOf(shape)),
       columns(shape.outColumns()), panels(ceilDivide(columns, kernel.columns)),
       steps(ceilDivide(depth, micro.depth)), panelBytes(steps * kernel.columns * kernel.laneBytes),
-      lhsBytes(kernel.laneBytes / micro.depth),
+      copies(micro.lhsCopies > 1 && kernel.multiplyCopies != kernel.multiply &&
+             isCopyingWorthIt(shape, panels)),
+      lhsBytes(kernel.laneBytes / micro.depth * (copies ? micro.lhsCopies : 1)),
       joins(shape.kernel[2] > 1 && shape.dilations[2] == 1 && depth <= mostJoinedDepth &&
             depth % micro.depth == 0),
       tapBytes(joins ? panelBytes : panels * panelBytes),
@@ -42,6 +50,26 @@ WindowedProduct::WindowedProduct(ThreadTeam &team, const VectorKernels &vectors,
       sources(shape.toImages() ? shape.outputs : shape.images),
       results(shape.toImages() ? shape.images : shape.outputs), workspaces(team.threads()) {
   makeClasses();
+  const int64_t copiedBytes = Convolution::product(sources) * depth * lhsBytes;
+  for (Workspace &own : workspaces)
+    if (copies)
+      reserve(own.copies, std::max(copiedBytes, blockOfSamplesBytes));
+}
+
+uint64_t WindowedProduct::bytes() const {
+  uint64_t total = 0;
+  for (const Workspace &own : workspaces)
+    total += own.copies.size();
+  return total;
+}
+
+const uint8_t *WindowedProduct::copy(const void *lhs, int64_t first, int64_t samples,
+                                     Workspace &own) const {
+  const int64_t elements = Convolution::product(sources) * depth;
+  micro.prepareLanes[MPC_RT_FLOAT32](static_cast<const float *>(lhs) + first * elements,
+                                     samples * elements, own.copies.floats());
+  return reinterpret_cast<const uint8_t *>(reinterpret_cast<intptr_t>(own.copies.data()) -
+                                           first * elements * lhsBytes);
 }
 
 void WindowedProduct::makeClasses() {
@@ -136,7 +164,8 @@ void WindowedProduct::run(const void *lhs, const void *packedFilter, const float
         Workspace &own = workspaces[static_cast<size_t>(slot)];
         const int64_t first = i / parts * block, part = i % parts;
         const int64_t count = std::min(block, samples - first);
-        collect(static_cast<const uint8_t *>(lhs), first, count, own);
+        collect(copies ? copy(lhs, first, count, own) : static_cast<const uint8_t *>(lhs), first,
+                count, own);
         // The panel stays in the cache for all classes, of which small images have many.
         const int64_t firstPanel = byPanels ? panels * part / parts : 0;
         const int64_t lastPanel = byPanels ? panels * (part + 1) / parts : panels;
@@ -240,7 +269,7 @@ void WindowedProduct::multiply(const Class &windows, int64_t panel, Workspace &o
     own.pieces.push_back({tap.lhs, filter + tap.rhs + panel * nextPanelBytes, tap.steps});
   alignas(64) float sums[mostPieceSums];
   PieceTile tile = {};
-  tile.lhsStepBytes = kernel.laneBytes;
+  tile.lhsStepBytes = lhsBytes * micro.depth;
   tile.lastStepBytes = (depth - (steps - 1) * micro.depth) * lhsBytes;
   tile.pieces = own.pieces.data();
   tile.count = static_cast<int64_t>(own.pieces.size());
@@ -254,6 +283,7 @@ void WindowedProduct::multiply(const Class &windows, int64_t panel, Workspace &o
   const FinishedRows finished = {targets, count, panelBias, shape.relu};
   if (kernel.finishedDtype == static_cast<int>(shape.out))
     tile.finished = &finished;
+  const auto multiplyTile = copies ? kernel.multiplyCopies : kernel.multiply;
   for (int64_t row = begin; row < end; row += kernel.rows) {
     tile.rows = std::min(kernel.rows, end - row);
     tile.lanes = own.lanes.data() + row;
@@ -262,7 +292,7 @@ void WindowedProduct::multiply(const Class &windows, int64_t panel, Workspace &o
                    (own.rows[static_cast<size_t>(row + i)] * columns + column) * outBytes;
       fetchLines(targets[i], count * outBytes);
     }
-    kernel.multiply(tile);
+    multiplyTile(tile);
     for (int64_t i = 0; !tile.finished && i < tile.rows; ++i)
       finish(sums + i * kernel.columns, panelBias, targets[i], static_cast<size_t>(count));
   }

@@ -5,6 +5,7 @@
 #ifndef MPC_RUNTIME_DRIVERS_CPU_CONVOLVE_WINDOWED_PRODUCT_H
 #define MPC_RUNTIME_DRIVERS_CPU_CONVOLVE_WINDOWED_PRODUCT_H
 
+#include "runtime/base/memory.h"
 #include "runtime/base/vector_kernels.h"
 #include "runtime/drivers/convolution.h"
 #include "runtime/drivers/cpu/convolve/image_product.h"
@@ -29,7 +30,7 @@ public:
   void packFilter(const void *filter, void *to) const override;
   void run(const void *lhs, const void *packedFilter, const float *bias,
            const ConvolutionResult &result, int64_t samples) override;
-  uint64_t bytes() const override { return 0; }
+  uint64_t bytes() const override;
 
 private:
   // The memory of one thread, which computes class after class: where lanes start, and the rows of
@@ -41,6 +42,7 @@ private:
     const uint8_t *lhs = nullptr;
     int64_t first = 0, samples = 0;
     std::vector<Piece> pieces;
+    Buffer copies; // of the samples' images, where `copies`
   };
   // Pixels that meet the same taps.
   struct Class {
@@ -53,6 +55,8 @@ private:
     int64_t pixels; // of one sample
   };
   void makeClasses();
+  // Where all images would begin if those of these samples, which are copied, were among them.
+  const uint8_t *copy(const void *lhs, int64_t first, int64_t samples, Workspace &own) const;
   void addTap(const Class::Tap &tap, std::vector<Class::Tap> &taps) const;
   // All classes of so many samples.
   void collect(const uint8_t *lhs, int64_t first, int64_t samples, Workspace &own) const;
@@ -73,7 +77,8 @@ private:
   const PieceKernel &kernel;
   const int64_t depth, columns;            // k of a tap, columns of the result
   const int64_t panels, steps, panelBytes; // of a tap
-  const int64_t lhsBytes;                  // of an element
+  const bool copies;                       // images are copied, for PieceKernel::multiplyCopies
+  const int64_t lhsBytes;                  // of an element as it is read
   // Whether taps lie together in a panel of the filter; bytes from one tap, and panel, to the next.
   const bool joins;
   const int64_t tapBytes, nextPanelBytes;

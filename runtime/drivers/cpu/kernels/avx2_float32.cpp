@@ -3,6 +3,7 @@
 // float32 on AVX2 and FMA: 6 rows by two vectors of columns, whose 12 sums leave room for a row of
 // columns and a factor in the 16 registers. A step is one k. 16-bit operands are widened while they
 // are packed.
+#include "mpc-rt/dtype.h"
 #include "runtime/drivers/cpu/kernels/widened_panels.h"
 
 namespace mpc::rt {
@@ -14,10 +15,11 @@ struct Vectors256 {
   using Words = __m256i;
   // A step is so short that lines of several are spread over the groups of rows that read them.
   static constexpr int64_t lanes = 8, panelRows = 6, panelColumns = 16, fetchingSteps = 4,
-                           lhsStepsAhead = 0;
+                           lhsStepsAhead = 0, tileFetchingSteps = 4, stepsSideBySide = 1;
   static constexpr int finishedDtype = -1;
   static constexpr bool masksLoads = false;
   static constexpr int64_t parts = 1;
+  static constexpr int64_t copies = 1, lhsCopies = 1;
   template <int64_t k> static Words part(Words words) { return words; }
   static Sums zero() { return _mm256_setzero_ps(); }
   static Sums load(const float *from) { return _mm256_load_ps(from); }
@@ -98,10 +100,29 @@ struct Step : Vectors256 {
 
 using OfElements = WidenedPacks<Vectors256, Float32, BFloat16, Float16>;
 
-} // namespace
+template <typename Element> void widenLanes(const void *from, int64_t count, float *to) {
+  constexpr int64_t lanes = Vectors256::lanes;
+  const auto *numbers = static_cast<const typename Element::Storage *>(from);
+  int64_t i = 0;
+  for (; i + lanes <= count; i += lanes)
+    Vectors256::storeLanes<lanes>(reinterpret_cast<int32_t *>(to + i),
+                                  Element::load(numbers + i, lanes), true);
+  if (i == count)
+    return;
+  const __m256i last = Element::load(numbers + i, count - i);
+  __builtin_memcpy(to + i, &last, static_cast<size_t>(count - i) * sizeof(float));
+}
 
 // A group of four panels is four lines of each row of rhs.
-const MicroKernel avx2Float32 =
-    widenedKernel<Step, OfElements::Packs>("avx2_float32", /*groupPanels=*/4);
+constexpr MicroKernel withWidening() {
+  MicroKernel kernel = widenedKernel<Step, OfElements::Packs>("avx2_float32", /*groupPanels=*/4);
+  kernel.prepareLanes[MPC_RT_BFLOAT16] = widenLanes<BFloat16>;
+  kernel.prepareLanes[MPC_RT_FLOAT16] = widenLanes<Float16>;
+  return kernel;
+}
+
+} // namespace
+
+const MicroKernel avx2Float32 = withWidening();
 
 } // namespace mpc::rt

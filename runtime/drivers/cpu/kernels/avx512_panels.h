@@ -25,7 +25,7 @@ struct Vectors512 {
   using Sums = __m512;
   using Words = __m512i;
   static constexpr int64_t lanes = 16, panelRows = 6, panelColumns = 64, fetchingSteps = 1,
-                           lhsStepsAhead = 0;
+                           lhsStepsAhead = 0, tileFetchingSteps = 4, stepsSideBySide = 1;
   static constexpr int finishedDtype = -1;
   static constexpr bool masksLoads = true;
   static Sums zero() { return _mm512_setzero_ps(); }
@@ -34,6 +34,7 @@ struct Vectors512 {
   static Words loadWords(const void *from) { return _mm512_load_si512(from); }
   static Words noWords() { return _mm512_setzero_si512(); }
   static constexpr int64_t parts = 1;
+  static constexpr int64_t copies = 1, lhsCopies = 1;
   template <int64_t k> static Words part(Words words) { return words; }
   static Words broadcast(int32_t word) { return _mm512_set1_epi32(word); }
   static void transpose(Words (&lines)[lanes]) { transpose16(lines); }

@@ -32,6 +32,8 @@ using PackPanels = void (*)(const PanelSource &source, int64_t panels, int64_t s
 // memory; null for a dtype that the kernel does not multiply.
 using PackTable = const PackPanels (*)[2];
 
+using PrepareLanes = void (*)(const void *from, int64_t count, float *to);
+
 // An operand whose k are pixels anywhere in memory; the first lane is `bytes` behind the start of
 // each.
 struct PixelSource {
@@ -123,6 +125,9 @@ struct PieceKernel {
   // Both read the dtype that panels hold, if a step is longer than many rows of pixels.
   PackPixels packLhsPixels = nullptr, packRhsPixels = nullptr;
   int finishedDtype = -1; // of the rows that its tiles finish; -1: they leave sums
+  // Multiplies lanes each of whose steps stands MicroKernel::lhsCopies times, which is faster where
+  // it is not `multiply`; null: there is none.
+  void (*multiplyCopies)(const PieceTile &tile) = nullptr;
 };
 
 struct WeightKernel;
@@ -163,6 +168,13 @@ struct MicroKernel {
   // Kernels of other widths for products of short rows by packed weights alone; null: there are
   // fewer, or such products have no way of their own.
   const PieceKernel *ofShortRows[2] = {};
+  // How often each step of a row stands in panels of lhs; above 1, lanes that are prepared are for
+  // PieceKernel::multiplyCopies.
+  int64_t lhsCopies = 1;
+  // Makes lanes for pieces of numbers that lie together in rows, where many panels read them:
+  // widened, and as often as in panels of lhs. The index is the dtype; null: such lanes are read
+  // as they lie, or not at all.
+  PrepareLanes prepareLanes[3] = {};
 };
 
 // out = round(activation(round(round(sum) + bias))) for the channels of each pixel, as

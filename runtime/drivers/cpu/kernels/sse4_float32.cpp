@@ -3,6 +3,11 @@
 // float32 on SSE 4.1, for CPUs without AVX2: 4 rows by two vectors of columns. Their 8 sums are
 // enough for an addition's latency. A step is one k. 16-bit operands are widened while they are
 // packed.
+//
+// No instruction of this level repeats one float32 of memory in all lanes, and a shuffle takes the
+// place of an addition or multiplication. MOVDDUP repeats 64 bits as it loads them: in panels of
+// lhs each number stands twice (docs/decisions/0159).
+#include "mpc-rt/dtype.h"
 #include "runtime/drivers/cpu/kernels/widened_panels.h"
 
 namespace mpc::rt {
@@ -12,12 +17,14 @@ namespace {
 struct Vectors128 {
   using Sums = __m128;
   using Words = __m128i;
-  // A step is so short that lines of several are spread over the groups of rows that read them.
+  // A step is so short that lines of several are spread over the groups of rows that read them, and
+  // a tile's loop has instructions to spare for its own in one of eight.
   static constexpr int64_t lanes = 4, panelRows = 4, panelColumns = 8, fetchingSteps = 4,
-                           lhsStepsAhead = 0;
+                           lhsStepsAhead = 0, tileFetchingSteps = 8, stepsSideBySide = 2;
   static constexpr int finishedDtype = -1;
   static constexpr bool masksLoads = false;
   static constexpr int64_t parts = 1;
+  static constexpr int64_t copies = 1, lhsCopies = 2;
   template <int64_t k> static Words part(Words words) { return words; }
   static Sums zero() { return _mm_setzero_ps(); }
   static Sums load(const float *from) { return _mm_load_ps(from); }
@@ -27,6 +34,9 @@ struct Vectors128 {
   }
   static Words noWords() { return _mm_setzero_si128(); }
   static Words broadcast(int32_t word) { return _mm_set1_epi32(word); }
+  static Words loadCopies(const void *at) {
+    return _mm_castpd_si128(_mm_loaddup_pd(static_cast<const double *>(at)));
+  }
   static void transpose(Words (&lines)[lanes]) {
     const Words low01 = _mm_unpacklo_epi32(lines[0], lines[1]),
                 high01 = _mm_unpackhi_epi32(lines[0], lines[1]),
@@ -44,6 +54,22 @@ struct Vectors128 {
       _mm_storeu_si128(reinterpret_cast<__m128i *>(to), values);
     else
       __builtin_memcpy(to, &values, static_cast<size_t>(count) * sizeof(int32_t));
+  }
+};
+
+// Writes each lane twice.
+inline void storeCopies(int32_t *to, __m128i values) {
+  _mm_storeu_si128(reinterpret_cast<__m128i *>(to), _mm_unpacklo_epi32(values, values));
+  _mm_storeu_si128(reinterpret_cast<__m128i *>(to + Vectors128::lanes),
+                   _mm_unpackhi_epi32(values, values));
+}
+
+// The same of what an operand packs.
+template <typename Operand> struct Copied : Operand {
+  static constexpr int64_t copies = Vectors128::lhsCopies;
+  template <int64_t count> static void storeLanes(int32_t *to, __m128i values, bool) {
+    static_assert(count == Vectors128::lanes);
+    storeCopies(to, values);
   }
 };
 
@@ -107,10 +133,42 @@ struct Step : Vectors128 {
 
 using OfElements = WidenedPacks<Vectors128, Float32, BFloat16, Float16>;
 
+template <typename... Elements> struct CopiedPacks {
+  static constexpr int64_t rows = Vectors128::panelRows;
+  static constexpr PackPanels of[sizeof...(Elements)][2] = {
+      {packAcrossDepth<Copied<Widened<Vectors128, Elements>>, rows>,
+       packAlongDepth<Copied<Widened<Vectors128, Elements>>, rows>}...};
+};
+
+template <typename Element> void copyLanes(const void *from, int64_t count, float *to) {
+  constexpr int64_t lanes = Vectors128::lanes, copies = Vectors128::lhsCopies;
+  const auto *numbers = static_cast<const typename Element::Storage *>(from);
+  int64_t i = 0;
+  for (; i + lanes <= count; i += lanes)
+    storeCopies(reinterpret_cast<int32_t *>(to + copies * i), Element::load(numbers + i, lanes));
+  if (i == count)
+    return;
+  int32_t last[copies * lanes];
+  storeCopies(last, Element::load(numbers + i, count - i));
+  __builtin_memcpy(to + copies * i, last,
+                   static_cast<size_t>(copies * (count - i)) * sizeof(float));
+}
+
+// A group has as many bytes of each row of rhs as AVX2's, and a block of lhs as many bytes.
+constexpr MicroKernel withCopies() {
+  MicroKernel kernel = widenedKernel<Step, OfElements::Packs>("sse4_float32", /*groupPanels=*/8);
+  kernel.lhsCopies = Step::lhsCopies;
+  kernel.lhsStepBytes *= Step::lhsCopies;
+  kernel.blockRows /= Step::lhsCopies;
+  kernel.packLhs = CopiedPacks<Float32, BFloat16, Float16>::of;
+  kernel.prepareLanes[MPC_RT_FLOAT32] = copyLanes<Float32>;
+  kernel.prepareLanes[MPC_RT_BFLOAT16] = copyLanes<BFloat16>;
+  kernel.prepareLanes[MPC_RT_FLOAT16] = copyLanes<Float16>;
+  return kernel;
+}
+
 } // namespace
 
-// A group has as many bytes of each row of rhs as AVX2's.
-const MicroKernel sse4Float32 =
-    widenedKernel<Step, OfElements::Packs>("sse4_float32", /*groupPanels=*/8);
+const MicroKernel sse4Float32 = withCopies();
 
 } // namespace mpc::rt

@@ -6,10 +6,12 @@
 // `Step` and `Operand` are the kernel's, and have what its vectors are: Words, `lanes` lanes of a
 // step, and Sums, as many sums; how both are loaded, stored and transposed; `parts`, into which
 // part<index>() takes the words of a step apart (1: not at all); panelRows and panelColumns;
-// fetchingSteps, before which multiplyPieces() fetches lines; and lhsStepsAhead, which
+// fetchingSteps and tileFetchingSteps, before which multiplyPieces() and multiplyPanels() fetch
+// lines; stepsSideBySide, of the loop of multiplyPieces(); and lhsStepsAhead, which
 // multiplyPanels() fetches into the first-level cache, with the next sums; 0: neither; and
 // finishedDtype, that of what Step::Finish makes of sums for PieceTile::finished; -1: there is
-// none.
+// none; and lhsCopies, how often each word stands in panels of lhs: where no instruction repeats
+// one word of memory in all lanes, loadCopies() does so with two.
 //
 // This header is for files compiled for one kind of CPU: nothing here has external linkage.
 #ifndef MPC_RUNTIME_DRIVERS_CPU_KERNELS_VECTOR_PANELS_H
@@ -46,7 +48,8 @@ void packAlongDepth(const PanelSource &source, int64_t panels, int64_t steps, vo
   for (int64_t panel = 0; panel < panels; ++panel)
     for (int64_t group = 0; group < width; group += lanes) {
       const int64_t lane = panel * width + group;
-      int32_t *target = static_cast<int32_t *>(to) + panel * steps * width + group;
+      int32_t *target =
+          static_cast<int32_t *>(to) + (panel * steps * width + group) * Operand::copies;
       for (int64_t step = 0; step < steps; step += lanes) {
         const int64_t k = step * Operand::depth;
         typename Operand::Words lines[lanes];
@@ -59,7 +62,7 @@ void packAlongDepth(const PanelSource &source, int64_t panels, int64_t steps, vo
         Operand::transpose(lines);
         for (int64_t i = 0; i < lanes && step + i < steps; ++i)
           Operand::template storeLanes<width % lanes ? width : lanes>(
-              target + (step + i) * width, lines[i], step + i + 1 < steps);
+              target + (step + i) * width * Operand::copies, lines[i], step + i + 1 < steps);
       }
     }
 }
@@ -80,7 +83,7 @@ void packAcrossDepth(const PanelSource &source, int64_t panels, int64_t steps, v
         for (int64_t i = 0; i < Operand::depth; ++i)
           fetch<_MM_HINT_T0>(at<Operand>(source, k + stepsAhead * Operand::depth + i, lane));
         Operand::template storeLanes<width % lanes ? width : lanes>(
-            static_cast<int32_t *>(to) + (panel * steps + step) * width + group,
+            static_cast<int32_t *>(to) + ((panel * steps + step) * width + group) * Operand::copies,
             Operand::acrossDepth(at<Operand>(source, k, lane), source.stride, source.depth - k,
                                  left < taken ? left : taken),
             step + 1 < steps);
@@ -161,10 +164,22 @@ inline void addParts(typename Step::Sums (&sums)[rows][vectors], const void *rhs
   }
 }
 
+// The factor of a row of lhs whose word stands `copies` times at `at`.
+template <typename Step, int64_t copies> typename Step::Words factorAt(const void *at) {
+  if constexpr (copies > 1) {
+    return Step::loadCopies(at);
+  } else {
+    int32_t word;
+    __builtin_memcpy(&word, at, sizeof word);
+    return Step::broadcast(word);
+  }
+}
+
 // The first `rows` of the tile's rows are multiplied.
 template <typename Step, int64_t rows = Step::panelRows, typename Packing = PacksNothing>
 void multiplyPanels(const MicroTile &tile) {
-  constexpr int64_t lanes = Step::lanes, vectors = Step::panelColumns / lanes;
+  constexpr int64_t lanes = Step::lanes, vectors = Step::panelColumns / lanes,
+                    copies = Step::lhsCopies;
   // Stores of sums might change the tile, as far as the compiler knows.
   float *const sumsAt = tile.sums;
   const int64_t sumStride = tile.sumStride;
@@ -175,11 +190,12 @@ void multiplyPanels(const MicroTile &tile) {
   const int32_t *lhs = reinterpret_cast<const int32_t *>(tile.lhs);
   const int32_t *rhs = reinterpret_cast<const int32_t *>(tile.rhs);
   const auto addStep = [&] {
-    addParts<Step, rows, vectors>(sums, rhs, [&](int64_t i) { return Step::broadcast(lhs[i]); });
-    lhs += Step::panelRows;
+    addParts<Step, rows, vectors>(
+        sums, rhs, [&](int64_t i) { return factorAt<Step, copies>(lhs + i * copies); });
+    lhs += Step::panelRows * copies;
     rhs += Step::panelColumns;
   };
-  constexpr int64_t fetchingSteps = 4;
+  constexpr int64_t fetchingSteps = Step::tileFetchingSteps;
   const int64_t calls = tile.steps / fetchingSteps;
   LineFetcher nextLhs(tile.nextLhs, calls), nextRhs(tile.nextRhs, calls);
   const float *nextSums = tile.nextSums;
@@ -215,7 +231,9 @@ template <typename Step, int64_t... missing> void multiplyExistingRows(const Mic
   ofMissing[tile.missingRows](tile);
 }
 
-template <typename Step, int64_t rows, int64_t vectors> void multiplyPieces(const PieceTile &tile) {
+// Words of lanes stand `copies` times.
+template <typename Step, int64_t rows, int64_t vectors, int64_t copies = 1>
+void multiplyPieces(const PieceTile &tile) {
   constexpr int64_t lanes = Step::lanes;
   typename Step::Sums sums[rows][vectors];
   for (int64_t i = 0; i < rows; ++i)
@@ -228,11 +246,8 @@ template <typename Step, int64_t rows, int64_t vectors> void multiplyPieces(cons
       rowsAt[i] = tile.lanes[i] + tile.pieces[piece].lhs;
     int64_t at = 0;
     const auto addStep = [&] {
-      addParts<Step, rows, vectors>(sums, rhs, [&](int64_t i) {
-        int32_t factor;
-        __builtin_memcpy(&factor, rowsAt[i] + at, sizeof factor);
-        return Step::broadcast(factor);
-      });
+      addParts<Step, rows, vectors>(
+          sums, rhs, [&](int64_t i) { return factorAt<Step, copies>(rowsAt[i] + at); });
       at += tile.lhsStepBytes;
       rhs += stepBytesPerLane * lanes * vectors;
     };
@@ -240,11 +255,13 @@ template <typename Step, int64_t rows, int64_t vectors> void multiplyPieces(cons
     for (int64_t call = 0; call < calls; ++call) {
       for (int64_t i = 0; i < tile.nextLines; ++i, next += 64)
         fetch<_MM_HINT_T1>(next);
-      // This stays a loop: where the steps of six rows stand side by side it takes 1.1 of the time
-      // (docs/decisions/0067).
+      // This stays a loop: on AVX2, where the steps of six rows stand side by side it takes 1.1 of
+      // the time (docs/decisions/0067).
 #pragma clang loop unroll(disable)
-      for (int64_t i = 0; i < Step::fetchingSteps; ++i)
-        addStep();
+      for (int64_t i = 0; i < Step::fetchingSteps; i += Step::stepsSideBySide)
+#pragma clang loop unroll(full)
+        for (int64_t j = 0; j < Step::stepsSideBySide; ++j)
+          addStep();
     }
     for (int64_t i = calls * Step::fetchingSteps; i < steps; ++i)
       addStep();
@@ -269,10 +286,21 @@ using UpTo8 = Counts<1, 2, 3, 4, 5, 6, 7, 8>;
 using UpTo10 = Counts<1, 2, 3, 4, 5, 6, 7, 8, 9, 10>;
 using UpTo12 = Counts<1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12>;
 
-template <typename Step, int64_t vectors, int64_t... rows>
+template <typename Step, int64_t vectors, int64_t copies, int64_t... rows>
 void multiplyLanes(const PieceTile &tile) {
-  static constexpr void (*ofRows[])(const PieceTile &) = {multiplyPieces<Step, rows, vectors>...};
+  static constexpr void (*ofRows[])(const PieceTile &) = {
+      multiplyPieces<Step, rows, vectors, copies>...};
   ofRows[tile.rows - 1](tile);
+}
+
+// Null for a kernel that reads no copies. Few columns gain too little for code of their own: the
+// first copy is read.
+template <typename Step, int64_t vectors, int64_t... rows> constexpr auto ofCopies() {
+  void (*multiply)(const PieceTile &) = nullptr;
+  constexpr bool isWide = vectors * Step::lanes == Step::panelColumns;
+  if constexpr (Step::lhsCopies > 1)
+    multiply = multiplyLanes < Step, vectors, isWide ? Step::lhsCopies : 1, rows... > ;
+  return multiply;
 }
 
 template <typename Step, template <int64_t> typename Packs, int64_t columns, int64_t... rows>
@@ -284,10 +312,11 @@ constexpr PieceKernel pieceKernel(Counts<rows...>) {
           Step::fetchingSteps,
           Packs<columns>::of,
           Packs<columns>::of,
-          multiplyLanes<Step, columns / Step::lanes, rows...>,
+          multiplyLanes<Step, columns / Step::lanes, /*copies=*/1, rows...>,
           nullptr,
           nullptr,
-          Step::finishedDtype};
+          Step::finishedDtype,
+          ofCopies<Step, columns / Step::lanes, rows...>()};
 }
 
 inline void nothing(void *) {}
