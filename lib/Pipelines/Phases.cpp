@@ -92,6 +92,8 @@ static void addFusion(OpPassManager &manager, const PipelineOptions &options) {
   if (options.isOnDevice())
     manager.addPass(createFormFloat8());
   manager.addPass(createFuse());
+  // Behind it: an epilogue reads the whole sum of its contraction.
+  manager.addPass(createRaiseSlices());
   // After mpc-fuse, which finds an epilogue only next to its contraction: padding puts a slice
   // between them, but pads a bias that is already inside.
   PadDimsOptions pad;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The pass: launches that go through a product's result element by element join it.
-#include "dialects/mpcrt/IR/Mpcrt.h"
+#include "dialects/mpcrt/IR/Requantization.h"
 #include "lib/Conversion/LinalgToMpcrt/ElementKernel.h"
 #include "lib/Conversion/LinalgToMpcrt/MemoryOrder.h"
+#include "lib/Conversion/LinalgToMpcrt/Requantization.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/Remarks.h"
 #include "mpc-rt/executable.h"
@@ -160,6 +161,9 @@ static void interleave(mpcrt::LibraryCallOpInterface product, BufferUses &uses, 
   auto place = order.replace(product, launch, point);
   // Its kernel and its arguments may change.
   uses.forget(launch);
+  std::optional<rules::Requantization> requantization;
+  if (isByRows && !written)
+    requantization = findRequantization(uses.kernelOf(launch), *read);
   if (isByRows) {
     builder.setInsertionPoint(point);
     copies.splitRows(builder, launch);
@@ -171,6 +175,8 @@ static void interleave(mpcrt::LibraryCallOpInterface product, BufferUses &uses, 
   const bool isReplaced = written.has_value();
   auto both = mpcrt::InterleaveOp::create(builder, product.getLoc(), result,
                                           !isReplaced && isConsumed(product, launch), isReplaced);
+  if (requantization)
+    mpcrt::setRequantization(both, *requantization);
   Block &body = both.getBody().emplaceBlock();
   product->moveBefore(&body, body.end());
   launch->moveBefore(&body, body.end());
