@@ -12,10 +12,13 @@ namespace {
 class Requantize : public DriverTest {
 protected:
   mpc_rt_status_t contract(ContractionData &data, void *sums, const ResultKernel &kernel) {
+    mpc_rt_contract_t descriptor = data.shape.descriptor(++nextId);
+    if (!sums)
+      descriptor.flags |= MPC_RT_CONTRACT_CONSUMED;
     mpc_rt_status_t status = driver->begin(WeightUse::constant);
     if (status == MPC_RT_OK)
-      status = callContractAndLaunch(*driver, data.shape.descriptor(++nextId), data.lhs.data(),
-                                     data.storedRhs().data(), nullptr, sums, kernel, 1);
+      status = callContractAndLaunch(*driver, descriptor, data.lhs.data(), data.storedRhs().data(),
+                                     nullptr, sums, kernel, 1);
     driver->end();
     return status;
   }

@@ -102,7 +102,8 @@ private:
     const int64_t blocks = (c.m + whole.m - 1) / whole.m, slots = memory.team.threads();
     const int64_t grain = c.m * c.n * c.k < productsOfThread ? slots : 1;
     const ResultKernel &onResult = *call.extras.kernel;
-    const bool requantizes = onResult.requantization && !call.out && kernel.multiplyAndRequantize;
+    const bool requantizes =
+        onResult.requantization && call.isConsumed() && kernel.multiplyAndRequantize;
     const RequantizedSums to = requantizes ? onResult.requantized(c.n) : RequantizedSums{};
     memory.team.forRange(slots, grain, [&](int64_t firstSlot, int64_t lastSlot) {
       uint8_t *own = memory.sumBlock.data() + static_cast<uint64_t>(firstSlot) * blockBytes(whole);

@@ -10,6 +10,8 @@
 #include <immintrin.h>
 
 #define MPC_V4 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
+// Sums whose address a call gets would leave the registers for the whole tile.
+#define MPC_V4_INLINE MPC_V4 __attribute__((always_inline)) inline
 
 namespace mpc::rt::requantized {
 
@@ -21,7 +23,7 @@ inline __mmask16 maskOf(int64_t columns, int v) {
   return static_cast<__mmask16>((1u << count) - 1);
 }
 template <typename Number>
-MPC_V4 inline __m512i loadFirst(const Number *from, int64_t columns, int v) {
+MPC_V4_INLINE __m512i loadFirst(const Number *from, int64_t columns, int v) {
   static_assert(sizeof(Number) == sizeof(int32_t));
   return _mm512_maskz_loadu_epi32(maskOf(columns, v), from + lanes * v);
 }
@@ -30,21 +32,21 @@ struct Bounds {
   __m512 low, high;
   __m512i offset; // of 32 bits
 
-  MPC_V4 explicit Bounds(const RequantizedSums &to)
+  MPC_V4 __attribute__((always_inline)) explicit Bounds(const RequantizedSums &to)
       : low(_mm512_set1_ps(to.low)), high(_mm512_set1_ps(to.high)),
         offset(_mm512_set1_epi32(to.offset)) {}
 };
 
 // Where the first operand of a maximum is NaN, it is the second one. Sums are rounded to the
 // nearest float32, products to the nearest integer, halves to the even one.
-MPC_V4 inline __m512i round(__m512 sums, __m512 scales, const Bounds &bounds) {
+MPC_V4_INLINE __m512i round(__m512 sums, __m512 scales, const Bounds &bounds) {
   const __m512 scaled = _mm512_max_ps(_mm512_mul_ps(sums, scales), bounds.low);
   return _mm512_add_epi32(_mm512_cvtps_epi32(_mm512_min_ps(scaled, bounds.high)), bounds.offset);
 }
 
 // The lowest 8 bits of all numbers, in their order. Two packings leave quarters of vectors beside
 // each other.
-template <int vectors> MPC_V4 inline __m512i joinBytes(const __m512i (&whole)[vectors]) {
+template <int vectors> MPC_V4_INLINE __m512i joinBytes(const __m512i (&whole)[vectors]) {
   static_assert(vectors > 1 && vectors <= mostVectors);
   const __m512i bytes = _mm512_set1_epi16(255);
   const __m512i order = _mm512_set_epi32(15, 11, 7, 3, 14, 10, 6, 2, 13, 9, 5, 1, 12, 8, 4, 0);
@@ -58,7 +60,7 @@ template <int vectors> MPC_V4 inline __m512i joinBytes(const __m512i (&whole)[ve
 }
 
 // Of the last vector `count` numbers exist. Masked stores take many cycles on AMD's CPUs.
-MPC_V4 inline void storeLast(int8_t *to, int64_t count, __m128i bytes) {
+MPC_V4_INLINE void storeLast(int8_t *to, int64_t count, __m128i bytes) {
   if (count >= lanes)
     _mm_storeu_si128(reinterpret_cast<__m128i *>(to), bytes);
   else if (count == 8)
@@ -70,7 +72,7 @@ MPC_V4 inline void storeLast(int8_t *to, int64_t count, __m128i bytes) {
 // The numbers of a row, of whose vectors only the last one may miss some. Their sizes are within 16
 // bits.
 template <int vectors>
-MPC_V4 inline void store(int8_t *to, int64_t columns, const __m512i (&whole)[vectors],
+MPC_V4_INLINE void store(int8_t *to, int64_t columns, const __m512i (&whole)[vectors],
                          const Bounds & /*bounds*/) {
   const int64_t left = columns - lanes * (vectors - 1);
   if constexpr (vectors == 1) {

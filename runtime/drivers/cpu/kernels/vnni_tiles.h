@@ -11,6 +11,8 @@
 #include <immintrin.h>
 
 #define MPC_VNNI __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")))
+// For the same reason as MPC_V4_INLINE.
+#define MPC_VNNI_INLINE MPC_VNNI __attribute__((always_inline)) inline
 
 namespace mpc::rt::vnni {
 
@@ -18,7 +20,7 @@ constexpr int64_t stripColumns = 64, stepRows = 4, stepBytes = stripColumns * st
 constexpr int64_t panelRows = 6;
 
 // Stores vector `v` of a row of `columns` sums. Masked stores take many cycles on AMD's CPUs.
-MPC_VNNI inline void store(int32_t *row, int64_t columns, int v, __m512i sums) {
+MPC_VNNI_INLINE void store(int32_t *row, int64_t columns, int v, __m512i sums) {
   const int64_t count = std::clamp<int64_t>(columns - 16 * v, 0, 16);
   if (count == 16)
     _mm512_storeu_si512(row + 16 * v, sums);
@@ -37,9 +39,10 @@ struct StoredSums {
   StoredSums from(int64_t row, int64_t column) const {
     return {out + row * stride + column, stride};
   }
-  template <int vectors> MPC_VNNI void begin(int64_t /*columns*/, __m512i (&)[vectors]) const {}
+  template <int vectors>
+  MPC_VNNI_INLINE void begin(int64_t /*columns*/, __m512i (&)[vectors]) const {}
   template <int rows, int vectors>
-  MPC_VNNI void finish(int64_t columns, const __m512i (&sums)[rows][vectors]) const {
+  MPC_VNNI_INLINE void finish(int64_t columns, const __m512i (&sums)[rows][vectors]) const {
 #pragma clang loop unroll(full)
     for (int r = 0; r < rows; ++r)
 #pragma clang loop unroll(full)
@@ -56,7 +59,8 @@ struct RequantizedTile : RequantizedSums {
     return RequantizedSums::from(row, column);
   }
   // The bias is part of what sums begin with.
-  template <int vectors> MPC_VNNI void begin(int64_t columns, __m512i (&starts)[vectors]) const {
+  template <int vectors>
+  MPC_VNNI_INLINE void begin(int64_t columns, __m512i (&starts)[vectors]) const {
     if (!bias)
       return;
 #pragma clang loop unroll(full)
@@ -64,7 +68,7 @@ struct RequantizedTile : RequantizedSums {
       starts[v] = _mm512_add_epi32(starts[v], requantized::loadFirst(bias, columns, v));
   }
   template <int rows, int vectors>
-  MPC_VNNI void finish(int64_t columns, const __m512i (&sums)[rows][vectors]) const {
+  MPC_VNNI_INLINE void finish(int64_t columns, const __m512i (&sums)[rows][vectors]) const {
     const requantized::Bounds bounds(*this);
     __m512 scales[vectors];
 #pragma clang loop unroll(full)
