@@ -113,21 +113,45 @@ static bool leavesOperands(mpcrt::LaunchOp launch, mpcrt::LibraryCallOpInterface
          });
 }
 
-/// Whether only these two ops use the memory of the result.
-static bool isConsumed(mpcrt::LibraryCallOpInterface product, mpcrt::LaunchOp launch) {
-  SmallVector<Value> pending{baseOf(product.getOut())};
-  auto style = cast<DestinationStyleOpInterface>(product.getOperation());
-  if (!pending.front().getDefiningOp<mpcrt::ViewOp>() ||
+/// Whether the op of an entry's block writes all of `base` and reads none of it: the product of
+/// another value that has the same memory later.
+static bool overwrites(Operation *op, Value base) {
+  if (auto both = dyn_cast<mpcrt::InterleaveOp>(op))
+    op = both.getProduct();
+  auto product = dyn_cast<mpcrt::LibraryCallOpInterface>(op);
+  auto style = dyn_cast<DestinationStyleOpInterface>(op);
+  if (!product || !style || !isWhole(product.getOut(), base) ||
       product.readsInit(*style.getDpsInitOperand(0)))
     return false;
+  return llvm::none_of(op->getOpOperands(), [&](OpOperand &operand) {
+    return operand.get() != product.getOut() && mayOverlap(operand.get(), base);
+  });
+}
+
+/// Whether only these two ops use the result: what uses its memory behind the launch begins with an
+/// op that writes all of it.
+static bool isConsumed(mpcrt::LibraryCallOpInterface product, mpcrt::LaunchOp launch) {
+  Value base = baseOf(product.getOut());
+  SmallVector<Value> pending{base};
+  auto style = cast<DestinationStyleOpInterface>(product.getOperation());
+  if (!base.getDefiningOp<mpcrt::ViewOp>() || product.readsInit(*style.getDpsInitOperand(0)))
+    return false;
+  Operation *next = nullptr; // behind the launch
   while (!pending.empty())
     for (Operation *user : pending.pop_back_val().getUsers()) {
-      if (isa<ViewLikeOpInterface>(user))
+      if (isa<ViewLikeOpInterface>(user)) {
         pending.append(user->result_begin(), user->result_end());
-      else if (user != product && user != launch)
+        continue;
+      }
+      Operation *outer = launch->getBlock()->findAncestorOpInBlock(*user);
+      if (outer == product || outer == launch || (outer && outer->isBeforeInBlock(product)))
+        continue;
+      if (!outer || outer->isBeforeInBlock(launch))
         return false;
+      if (!next || outer->isBeforeInBlock(next))
+        next = outer;
     }
-  return true;
+  return !next || overwrites(next, base);
 }
 
 /// Finds the first user of the product's result, if that is a launch that may join it.
