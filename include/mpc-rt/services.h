@@ -144,8 +144,8 @@ typedef struct mpc_rt_contract_call_t {
    * divisors[k], which the lhs dtype holds, and rounded again. */
   const float *divisors;
   int64_t blocks;
-  /* What `kernel` computes, as runtime/rules/requantization.h packs it; 0: anything. The runtime may
-   * do it in the kernel's place where it has no `out`. */
+  /* What `kernel` computes, as runtime/rules/requantization.h packs it; 0: anything. The runtime
+   * may do it in the kernel's place where nothing else reads `out`. */
   uint64_t requantization;
 } mpc_rt_contract_call_t;
 

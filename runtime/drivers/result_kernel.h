@@ -40,7 +40,7 @@ struct ResultKernel {
   int64_t grain;
   uint64_t requantization = 0; // rules::Requantization::word()
 
-  // What a kernel with requantization makes of all sums, which have so many columns.
+  // Says what a kernel with requantization makes of all sums, which have so many columns.
   RequantizedSums requantized(int64_t columns) const {
     const auto rule = rules::Requantization::of(requantization);
     return {rule.bias == rule.none ? nullptr : static_cast<const int32_t *>(arguments[rule.bias]),
@@ -77,7 +77,7 @@ struct ResultKernel {
   }
 };
 
-// Of a call of either kind.
+// Calls of both kinds have one, or none.
 template <typename Call> ResultKernel resultKernelOf(const Call &call) {
   if (!call.kernel)
     return {};

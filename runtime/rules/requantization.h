@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a kernel on int32 sums computes that makes numbers of 8 bits of them again, so that products
-// do it while they have a sum in a register. The compiler recognises such kernels, and writes one
-// word of a call.
+// Kernels on int32 sums that make numbers of 8 bits of them again, which products do while they
+// have a sum in a register. The compiler recognises such kernels, and writes one word of a call.
 #ifndef MPC_RUNTIME_RULES_REQUANTIZATION_H
 #define MPC_RUNTIME_RULES_REQUANTIZATION_H
 
@@ -38,7 +37,7 @@ struct Requantization {
     result.high = static_cast<int16_t>(word >> 48);
     return result;
   }
-  // Of a kernel with that many arguments, of which `sums` is the result.
+  // Whether a kernel with that many arguments, of which `sums` is the result, may have it.
   constexpr bool isValid(uint32_t arguments, uint32_t sums) const {
     return scale < arguments && out < arguments && scale != out && scale != sums && out != sums &&
            (bias == none || (bias < arguments && bias != out && bias != sums && bias != scale)) &&

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the kernel of an mpcrt.interleave computes that makes numbers of 8 bits of int32 sums, which
-// a product may do by itself: the attribute `mpcrt.requantization`, six numbers. They are the
+// The attribute `mpcrt.requantization` of mpcrt.interleave: its kernel makes numbers of 8 bits of
+// int32 sums, which the product may do by itself. It has six numbers. They are the
 // launch's arguments that are the bias (-1: none), the scales and the result, the least and the
 // largest number, and what is added to it. The op's verifier checks them.
 #ifndef MPC_DIALECTS_MPCRT_IR_REQUANTIZATION_H

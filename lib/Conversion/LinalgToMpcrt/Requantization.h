@@ -8,7 +8,8 @@
 
 namespace mpc {
 
-/// What the kernel computes of its argument `sums`, where it is that and nothing else.
+/// Finds the rule by which the kernel makes numbers of 8 bits of its argument `sums`, and does
+/// nothing else.
 std::optional<rules::Requantization> findRequantization(mlir::func::FuncOp kernel, unsigned sums);
 
 } // namespace mpc

@@ -67,7 +67,7 @@ private:
     if (buffer)
       call.fields.push_back({field, CallField::Holds::buffer, buffer});
   }
-  /// Of a product with a kernel on its result.
+  /// A product with a kernel on its result has it.
   void setRequantization(CField field, Operation *product) {
     auto both = dyn_cast_or_null<mpcrt::InterleaveOp>(product->getParentOp());
     if (const uint64_t word = both ? mpcrt::getRequantizationWord(both) : 0)

@@ -55,7 +55,7 @@ struct Int8Kernel {
   const Int8PieceKernel *pieces; // null: none
   // Packing is worth it for a product or two.
   bool packsQuickly = false;
-  // What multiply() computes, by one thread and as that of pieces; null: it has none.
+  // multiply() by one thread, which requantizes as that of pieces does; null: it has none.
   void (*multiplyAndRequantize)(const Contraction &shape, const int8_t *lhs, const int8_t *weights,
                                 const RequantizedSums &to) = nullptr;
 };

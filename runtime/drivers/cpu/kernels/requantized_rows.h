@@ -59,7 +59,8 @@ template <int vectors> MPC_V4_INLINE __m512i joinBytes(const __m512i (&whole)[ve
   return _mm512_permutexvar_epi32(order, _mm512_packus_epi16(first, second));
 }
 
-// Of the last vector `count` numbers exist. Masked stores take many cycles on AMD's CPUs.
+// Stores `count` numbers, those that exist of the last vector. Masked stores take many cycles on
+// AMD's CPUs.
 MPC_V4_INLINE void storeLast(int8_t *to, int64_t count, __m128i bytes) {
   if (count >= lanes)
     _mm_storeu_si128(reinterpret_cast<__m128i *>(to), bytes);
