@@ -144,6 +144,9 @@ typedef struct mpc_rt_contract_call_t {
    * divisors[k], which the lhs dtype holds, and rounded again. */
   const float *divisors;
   int64_t blocks;
+  /* What `kernel` computes, as runtime/rules/requantization.h packs it; 0: anything. The runtime
+   * may do it in the kernel's place where nothing else reads `out`. */
+  uint64_t requantization;
 } mpc_rt_contract_call_t;
 
 /* What every call has. */
@@ -196,6 +199,7 @@ typedef struct mpc_rt_convolve_call_t {
   /* ---- optional from here on: null for nothing ---- */
   /* Runs on `out`, after all else; on CPUs, and not for the filter's gradient. */
   const mpc_rt_result_kernel_t *kernel;
+  uint64_t requantization; /* as of a contraction */
 } mpc_rt_convolve_call_t;
 
 /* What every call has. */

@@ -96,6 +96,8 @@ static void addFusion(OpPassManager &manager, const PipelineOptions &options) {
     manager.addPass(createSinkUpdates());
   }
   manager.addPass(createFuse());
+  // Behind it: an epilogue reads the whole sum of its contraction.
+  manager.addPass(createRaiseSlices());
   // After mpc-fuse, which finds an epilogue only next to its contraction: padding puts a slice
   // between them, but pads a bias that is already inside.
   PadDimsOptions pad;

@@ -27,6 +27,7 @@ inline mpc_rt_status_t callContractAndLaunch(Driver &driver, const mpc_rt_contra
   const mpc_rt_result_kernel_t own = kernelOf(kernel);
   mpc_rt_contract_call_t call = contractCall(lhs, rhs, bias, out, batch);
   call.kernel = &own;
+  call.requantization = kernel.requantization;
   return driver.contract(descriptor, call);
 }
 
@@ -83,6 +84,7 @@ inline mpc_rt_status_t callConvolveAndLaunch(Driver &driver, const mpc_rt_convol
   const mpc_rt_result_kernel_t own = kernelOf(kernel);
   mpc_rt_convolve_call_t call = convolveCall(lhs, rhs, bias, out, batch);
   call.kernel = &own;
+  call.requantization = kernel.requantization;
   return driver.convolve(descriptor, call);
 }
 

@@ -6,6 +6,7 @@
 #include "runtime/cts/convolution_case.h"
 #include "runtime/cts/device_call.h"
 #include "runtime/cts/driver_fixture.h"
+#include "runtime/cts/requantized_sums.h"
 
 #include <cstring>
 
@@ -188,6 +189,41 @@ TEST_P(ConvolveIntegers, HandSumsToAKernelOnce) {
       EXPECT_EQ(added, wanted) << c.text();
       if (isPlaced)
         EXPECT_EQ(out, sums) << c.text();
+    }
+  }
+}
+
+TEST_P(ConvolveIntegers, RequantizeSums) {
+  if (driver->ownsMemory())
+    GTEST_SKIP() << "kernels of the host do not run there";
+  for (uint32_t i = 0; i < 150; ++i) {
+    Draw next(4000 + i);
+    ConvolutionCase c = draw(next);
+    if (next(8) == 0 && c.kernel.size() < 3)
+      c.groups = c.filters = c.channels = 320; // which threads take in parts
+    c.rhsVariable = next(2) ? static_cast<int32_t>(i) : -1;
+    const auto border = static_cast<int8_t>(next(256));
+    const std::vector<uint8_t> images = bytes(c.batch * sizeOf(c.images) * c.channels, next);
+    const std::vector<uint8_t> filter =
+        bytes(sizeOf(c.kernel) * (c.channels / c.groups) * c.filters, next);
+    const std::vector<int32_t> sums = expected(c, images, filter, border);
+    mpc_rt_convolution_t descriptor = c.descriptor(i);
+    descriptor.border = border;
+    for (bool isPlaced : {false, true}) {
+      std::vector<int32_t> out(sums.size());
+      void *result = isPlaced ? out.data() : nullptr;
+      RequantizedCase wanted(sums.size(), c.filters, i);
+      ASSERT_EQ(driver->begin(c.rhsVariable < 0 ? WeightUse::updated : WeightUse::constant),
+                MPC_RT_OK);
+      const auto status = callConvolveAndLaunch(*driver, descriptor, images.data(), filter.data(),
+                                                /*bias=*/nullptr, result, wanted.kernel(result), 1);
+      driver->end();
+      ASSERT_EQ(status, MPC_RT_OK) << mpc_rt_last_error();
+      if (!driver->computes())
+        continue;
+      ASSERT_EQ(wanted.out, wanted.expected(sums.data())) << c.text();
+      if (isPlaced)
+        ASSERT_EQ(out, sums) << c.text();
     }
   }
 }

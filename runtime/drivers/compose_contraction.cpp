@@ -208,7 +208,7 @@ mpc_rt_status_t Driver::compose(const mpc_rt_contract_t &descriptor, const Contr
   if (call.largest)
     findLargest(*this, shape, out, call.largest);
   if (call.kernel)
-    resultKernelOf(*call.kernel).run(*this, out, shape.outElements());
+    resultKernelOf(call).run(*this, out, shape.outElements());
   return MPC_RT_OK;
 }
 

@@ -206,7 +206,7 @@ mpc_rt_status_t resolveContraction(const mpc_rt_contract_t &descriptor,
     return status;
   if (auto status = takeScales(call, layer, c))
     return status;
-  if (auto status = checkResultKernel(call.kernel, layer))
+  if (auto status = checkResultKernel(call, c.out, layer))
     return status;
   result = c;
   return MPC_RT_OK;

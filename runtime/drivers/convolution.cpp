@@ -130,7 +130,7 @@ mpc_rt_status_t resolveConvolution(const mpc_rt_convolution_t &descriptor,
     return fail(MPC_RT_INVALID_ARGUMENT, "%s: convolution with a null operand", layer);
   if (call.kernel && c.direction == MPC_RT_CONVOLUTION_FILTER_GRADIENT)
     return fail(MPC_RT_INVALID_ARGUMENT, "%s: a kernel on the gradient of a filter", layer);
-  if (auto status = checkResultKernel(call.kernel, layer))
+  if (auto status = checkResultKernel(call, c.out, layer))
     return status;
   result = c;
   return MPC_RT_OK;

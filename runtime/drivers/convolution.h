@@ -80,7 +80,7 @@ mpc_rt_status_t resolveConvolution(const mpc_rt_convolution_t &descriptor, const
 
 inline mpc_rt_convolve_call_t convolveCall(const void *lhs, const void *rhs, const void *bias,
                                            void *out, int64_t batch) {
-  return {sizeof(mpc_rt_convolve_call_t), 0, batch, lhs, rhs, bias, out, nullptr};
+  return {sizeof(mpc_rt_convolve_call_t), 0, batch, lhs, rhs, bias, out, nullptr, 0};
 }
 
 } // namespace mpc::rt

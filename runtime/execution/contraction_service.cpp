@@ -27,6 +27,7 @@ mpc_rt_status_t contractWithShadow(mpc_rt_context_t &context, const mpc_rt_contr
   }
   mpc_rt_contract_call_t product = call;
   product.kernel = nullptr;
+  product.requantization = 0;
   Contraction shape;
   if (auto status = resolveContraction(descriptor, call, shape))
     return status;
@@ -38,10 +39,11 @@ mpc_rt_status_t contractWithShadow(mpc_rt_context_t &context, const mpc_rt_contr
   if (auto status = readyShadowOrContract(context, descriptor, product, done))
     return status;
   product.kernel = call.kernel;
+  product.requantization = call.requantization;
   if (!done)
     return driver.contract(descriptor, product);
   if (call.kernel)
-    resultKernelOf(*call.kernel).run(driver, product.out, shape.outElements());
+    resultKernelOf(call).run(driver, product.out, shape.outElements());
   return MPC_RT_OK;
 }
 

@@ -86,9 +86,10 @@ template <typename Descriptor, typename Call, typename Shape>
 int32_t callApart(int32_t (*service)(void *, const Descriptor *, const Call *), void *context,
                   const Descriptor &descriptor, Call call, const Shape &shape) {
   ValueWatch &watch = watchOf(context);
-  const ResultKernel kernel = resultKernelOf(*call.kernel);
+  const ResultKernel kernel = resultKernelOf(call);
   const auto elements = static_cast<uint64_t>(shape.outElements());
   call.kernel = nullptr;
+  call.requantization = 0;
   if (!call.out) {
     const uint64_t bytes = elements * dtypeSize(shape.out);
     if (!watch.result.reserve(bytes))

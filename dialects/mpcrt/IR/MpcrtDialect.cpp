@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Registration of the mpcrt dialect and verification of its discardable attributes.
-#include "dialects/mpcrt/IR/Mpcrt.h"
+#include "dialects/mpcrt/IR/Requantization.h"
 #include "dialects/mpcrt/IR/ServicesSize.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -82,6 +82,11 @@ LogicalResult MpcrtDialect::verifyOperationAttribute(Operation *op, NamedAttribu
   if (attribute.getName() == kElseNumberAttr) {
     if (!isa<arith::SelectOp>(op) || !isa<FloatType>(op->getResult(0).getType()))
       return op->emitOpError() << kElseNumberAttr << " is for arith.select of floats";
+    return success();
+  }
+  if (attribute.getName() == kRequantizationAttr) { // the op's verifier reads the numbers
+    if (!isa<InterleaveOp>(op) || !isa<DenseI64ArrayAttr>(attribute.getValue()))
+      return op->emitOpError() << kRequantizationAttr << " is numbers of mpcrt.interleave";
     return success();
   }
   return op->emitOpError() << "unknown attribute " << attribute.getName();

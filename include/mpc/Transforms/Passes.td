@@ -299,6 +299,28 @@ def SinkResamples : EntryPass<"mpc-sink-resamples", "Scaling"> {
   }];
 }
 
+def RaiseSlices : EntryPass<"mpc-raise-slices", "Scaling"> {
+  let summary = "slices in front of what computes each element for itself";
+  let description = [{
+    Where slices along one axis that have no element in common are all that reads an elementwise op or a cast, and elementwise
+    ops all that reads these, the op is computed of slices of its operands: it joins the kernels behind it, and its result has
+    no memory. Behind mpc-fuse, which finds a bias next to its contraction.
+
+    ```mlir
+    %0 = mpc.add %x, %y : tensor<?x8xf32>, tensor<?x8xf32>
+    %1 = mpc.slice %0 {axis = 1 : i64, offset = 0 : i64, size = 4 : i64} : tensor<?x8xf32> -> tensor<?x4xf32>
+    %2 = mpc.sigmoid %1 : tensor<?x4xf32>
+    // becomes
+    %0 = mpc.slice %x {axis = 1 : i64, offset = 0 : i64, size = 4 : i64} : tensor<?x8xf32> -> tensor<?x4xf32>
+    %1 = mpc.slice %y {axis = 1 : i64, offset = 0 : i64, size = 4 : i64} : tensor<?x8xf32> -> tensor<?x4xf32>
+    %2 = mpc.add %0, %1 : tensor<?x4xf32>, tensor<?x4xf32>
+    %3 = mpc.sigmoid %2 : tensor<?x4xf32>
+    ```
+
+    A second run changes nothing.
+  }];
+}
+
 def FormFloat8 : PhasePass<"mpc-form-float8", "Scaling"> {
   let summary = "contractions of quantized tensors in float8";
   let description = [{

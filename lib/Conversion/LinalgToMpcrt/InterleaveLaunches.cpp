@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The pass: launches that go through a product's result element by element join it.
-#include "dialects/mpcrt/IR/Mpcrt.h"
+#include "dialects/mpcrt/IR/Requantization.h"
 #include "lib/Conversion/LinalgToMpcrt/ElementKernel.h"
 #include "lib/Conversion/LinalgToMpcrt/MemoryOrder.h"
+#include "lib/Conversion/LinalgToMpcrt/Requantization.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/Remarks.h"
 #include "mpc-rt/executable.h"
@@ -112,21 +113,45 @@ static bool leavesOperands(mpcrt::LaunchOp launch, mpcrt::LibraryCallOpInterface
          });
 }
 
-/// Whether only these two ops use the memory of the result.
-static bool isConsumed(mpcrt::LibraryCallOpInterface product, mpcrt::LaunchOp launch) {
-  SmallVector<Value> pending{baseOf(product.getOut())};
-  auto style = cast<DestinationStyleOpInterface>(product.getOperation());
-  if (!pending.front().getDefiningOp<mpcrt::ViewOp>() ||
+/// Whether the op of an entry's block writes all of `base` and reads none of it: the product of
+/// another value that has the same memory later.
+static bool overwrites(Operation *op, Value base) {
+  if (auto both = dyn_cast<mpcrt::InterleaveOp>(op))
+    op = both.getProduct();
+  auto product = dyn_cast<mpcrt::LibraryCallOpInterface>(op);
+  auto style = dyn_cast<DestinationStyleOpInterface>(op);
+  if (!product || !style || !isWhole(product.getOut(), base) ||
       product.readsInit(*style.getDpsInitOperand(0)))
     return false;
+  return llvm::none_of(op->getOpOperands(), [&](OpOperand &operand) {
+    return operand.get() != product.getOut() && mayOverlap(operand.get(), base);
+  });
+}
+
+/// Whether only these two ops use the result: what uses its memory behind the launch begins with an
+/// op that writes all of it.
+static bool isConsumed(mpcrt::LibraryCallOpInterface product, mpcrt::LaunchOp launch) {
+  Value base = baseOf(product.getOut());
+  SmallVector<Value> pending{base};
+  auto style = cast<DestinationStyleOpInterface>(product.getOperation());
+  if (!base.getDefiningOp<mpcrt::ViewOp>() || product.readsInit(*style.getDpsInitOperand(0)))
+    return false;
+  Operation *next = nullptr; // behind the launch
   while (!pending.empty())
     for (Operation *user : pending.pop_back_val().getUsers()) {
-      if (isa<ViewLikeOpInterface>(user))
+      if (isa<ViewLikeOpInterface>(user)) {
         pending.append(user->result_begin(), user->result_end());
-      else if (user != product && user != launch)
+        continue;
+      }
+      Operation *outer = launch->getBlock()->findAncestorOpInBlock(*user);
+      if (outer == product || outer == launch || (outer && outer->isBeforeInBlock(product)))
+        continue;
+      if (!outer || outer->isBeforeInBlock(launch))
         return false;
+      if (!next || outer->isBeforeInBlock(next))
+        next = outer;
     }
-  return true;
+  return !next || overwrites(next, base);
 }
 
 /// Finds the first user of the product's result, if that is a launch that may join it.
@@ -160,6 +185,9 @@ static void interleave(mpcrt::LibraryCallOpInterface product, BufferUses &uses, 
   auto place = order.replace(product, launch, point);
   // Its kernel and its arguments may change.
   uses.forget(launch);
+  std::optional<rules::Requantization> requantization;
+  if (isByRows && !written)
+    requantization = findRequantization(uses.kernelOf(launch), *read);
   if (isByRows) {
     builder.setInsertionPoint(point);
     copies.splitRows(builder, launch);
@@ -171,6 +199,8 @@ static void interleave(mpcrt::LibraryCallOpInterface product, BufferUses &uses, 
   const bool isReplaced = written.has_value();
   auto both = mpcrt::InterleaveOp::create(builder, product.getLoc(), result,
                                           !isReplaced && isConsumed(product, launch), isReplaced);
+  if (requantization)
+    mpcrt::setRequantization(both, *requantization);
   Block &body = both.getBody().emplaceBlock();
   product->moveBefore(&body, body.end());
   launch->moveBefore(&body, body.end());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // An op says which parts its call has; what it does not say is null.
 #include "lib/Conversion/MpcrtToLLVM/CallStruct.h"
+#include "dialects/mpcrt/IR/Requantization.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -66,6 +67,12 @@ private:
     if (buffer)
       call.fields.push_back({field, CallField::Holds::buffer, buffer});
   }
+  /// A product with a kernel on its result has it.
+  void setRequantization(CField field, Operation *product) {
+    auto both = dyn_cast_or_null<mpcrt::InterleaveOp>(product->getParentOp());
+    if (const uint64_t word = both ? mpcrt::getRequantizationWord(both) : 0)
+      call.fields.push_back({field, CallField::Holds::number, Value(), int64_t(word)});
+  }
   void setBatch(CField field) { call.fields.push_back({field, CallField::Holds::batch, {}}); }
   template <typename Op> void writeAttention(Op op);
   void writeReduction(Value out) {
@@ -93,6 +100,7 @@ void CallWriter::write(mpcrt::ContractOp op) {
   set(FIELD(mask), op.getMask());
   set(FIELD(gelu_at), op.getGeluAt());
   set(FIELD(kept), op.getKept());
+  setRequantization(FIELD(requantization), op);
   if (!op.getScale())
     return;
   set(FIELD(scale), op.getScale());
@@ -115,6 +123,7 @@ void CallWriter::write(mpcrt::ConvolveOp op) {
   set(FIELD(out), op.getOut());
   if (hasKernel)
     call.fields.push_back({FIELD(kernel), CallField::Holds::kernel, {}});
+  setRequantization(FIELD(requantization), op);
 }
 #undef FIELD
 

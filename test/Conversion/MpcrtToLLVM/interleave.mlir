@@ -92,3 +92,29 @@ func.func @predict(%x: memref<?x8xf32> {mpc.input = "x"}, %w: memref<8x4xf32> {m
   return
 }
 }
+
+// -----
+
+// What a kernel that makes numbers of 8 bits of sums computes is a word of the contraction's call (byte 144): arguments 1, 2 and
+// 3, an offset of 128, and bounds of 0 and 255.
+// CHECK: module attributes {mpcrt.abi_version = 1 : i32
+module {
+func.func private @requantize(%o: memref<?x4xi32>, %b: memref<4xi32>, %s: memref<4xf32>, %q: memref<?x4xi8>, %begin: index, %end: index) attributes {mpcrt.kernel} {
+  return
+}
+// CHECK-LABEL: llvm.func @predict
+// CHECK: %[[WORD:.*]] = llvm.mlir.constant(71776121208898049 : i64) : i64
+// CHECK: %[[FIELD:.*]] = llvm.getelementptr %{{.*}}[144]
+// CHECK-NEXT: llvm.store %[[WORD]], %[[FIELD]]
+func.func @predict(%x: memref<?x8xi8> {mpc.input = "x"}, %w: memref<8x4xi8> {mpc.input = "w"}, %b: memref<4xi32> {mpc.input = "b"}, %s: memref<4xf32> {mpc.input = "s"}, %q: memref<?x4xi8> {mpcrt.output = "out0"},
+                   %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry = #mpc.entry_role<predict>, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
+  %y = mpcrt.view %arena[%n] fixed(0) per_sample(0) {unstored} : memref<?xi8> -> memref<?x4xi32>
+  %c4 = arith.constant 4 : index
+  %count = arith.muli %n, %c4 : index
+  mpcrt.interleave result(0) consumed {
+    mpcrt.contract ins(%x, %w : memref<?x8xi8>, memref<8x4xi8>) outs(%y : memref<?x4xi32>) {layer = "dense"}
+    mpcrt.launch @requantize count(%count) grain(1000) args(%y, %b, %s, %q : memref<?x4xi32>, memref<4xi32>, memref<4xf32>, memref<?x4xi8>)
+  } {mpcrt.requantization = array<i64: 1, 2, 3, 0, 255, 128>}
+  return
+}
+}

@@ -399,6 +399,118 @@ func.func @largest_too(%x: memref<4x8xf32>, %w: memref<8x4xf32>, %o: memref<4x4x
 
 // -----
 
+func.func private @k(%o: memref<4x4xi32>, %b: memref<4xi32>, %s: memref<4xf32>, %q: memref<4x4xi8>, %begin: index, %end: index) attributes {mpcrt.kernel} {
+  return
+}
+func.func @five_numbers(%x: memref<4x8xi8>, %w: memref<8x4xi8>, %o: memref<4x4xi32>, %b: memref<4xi32>, %s: memref<4xf32>, %q: memref<4x4xi8>, %n: index) {
+  // expected-error @+1 {{has a requantization that is not [bias or -1, scale, out, low, high, offset] of its launch's arguments}}
+  mpcrt.interleave result(0) {
+    mpcrt.contract ins(%x, %w : memref<4x8xi8>, memref<8x4xi8>) outs(%o : memref<4x4xi32>)
+    mpcrt.launch @k count(%n) grain(1) args(%o, %b, %s, %q : memref<4x4xi32>, memref<4xi32>, memref<4xf32>, memref<4x4xi8>)
+  } {mpcrt.requantization = array<i64: 1, 2, 3, 0, 255>}
+  return
+}
+
+// -----
+
+func.func private @k(%o: memref<4x4xi32>, %b: memref<4xi32>, %s: memref<4xf32>, %q: memref<4x4xi8>, %begin: index, %end: index) attributes {mpcrt.kernel} {
+  return
+}
+func.func @no_such_scale(%x: memref<4x8xi8>, %w: memref<8x4xi8>, %o: memref<4x4xi32>, %b: memref<4xi32>, %s: memref<4xf32>, %q: memref<4x4xi8>, %n: index) {
+  // expected-error @+1 {{has a requantization that is not [bias or -1, scale, out, low, high, offset] of its launch's arguments}}
+  mpcrt.interleave result(0) {
+    mpcrt.contract ins(%x, %w : memref<4x8xi8>, memref<8x4xi8>) outs(%o : memref<4x4xi32>)
+    mpcrt.launch @k count(%n) grain(1) args(%o, %b, %s, %q : memref<4x4xi32>, memref<4xi32>, memref<4xf32>, memref<4x4xi8>)
+  } {mpcrt.requantization = array<i64: 1, 4, 3, 0, 255, 0>}
+  return
+}
+
+// -----
+
+func.func private @k(%o: memref<4x4xi32>, %b: memref<4xi32>, %s: memref<4xf32>, %q: memref<4x4xi8>, %begin: index, %end: index) attributes {mpcrt.kernel} {
+  return
+}
+func.func @sums_as_numbers(%x: memref<4x8xi8>, %w: memref<8x4xi8>, %o: memref<4x4xi32>, %b: memref<4xi32>, %s: memref<4xf32>, %q: memref<4x4xi8>, %n: index) {
+  // expected-error @+1 {{has a requantization that is not [bias or -1, scale, out, low, high, offset] of its launch's arguments}}
+  mpcrt.interleave result(0) {
+    mpcrt.contract ins(%x, %w : memref<4x8xi8>, memref<8x4xi8>) outs(%o : memref<4x4xi32>)
+    mpcrt.launch @k count(%n) grain(1) args(%o, %b, %s, %q : memref<4x4xi32>, memref<4xi32>, memref<4xf32>, memref<4x4xi8>)
+  } {mpcrt.requantization = array<i64: 1, 2, 0, 0, 255, 0>}
+  return
+}
+
+// -----
+
+func.func private @k(%o: memref<4x4xi32>, %b: memref<4xi32>, %s: memref<4xf32>, %q: memref<4x4xi8>, %begin: index, %end: index) attributes {mpcrt.kernel} {
+  return
+}
+func.func @no_bounds(%x: memref<4x8xi8>, %w: memref<8x4xi8>, %o: memref<4x4xi32>, %b: memref<4xi32>, %s: memref<4xf32>, %q: memref<4x4xi8>, %n: index) {
+  // expected-error @+1 {{has a requantization that is not [bias or -1, scale, out, low, high, offset] of its launch's arguments}}
+  mpcrt.interleave result(0) {
+    mpcrt.contract ins(%x, %w : memref<4x8xi8>, memref<8x4xi8>) outs(%o : memref<4x4xi32>)
+    mpcrt.launch @k count(%n) grain(1) args(%o, %b, %s, %q : memref<4x4xi32>, memref<4xi32>, memref<4xf32>, memref<4x4xi8>)
+  } {mpcrt.requantization = array<i64: 1, 2, 3, 7, 7, 0>}
+  return
+}
+
+// -----
+
+func.func private @k(%o: memref<4x4xi32>, %b: memref<4xi32>, %s: memref<4xf32>, %q: memref<4x4xi8>, %begin: index, %end: index) attributes {mpcrt.kernel} {
+  return
+}
+func.func @bounds_of_32_bits(%x: memref<4x8xi8>, %w: memref<8x4xi8>, %o: memref<4x4xi32>, %b: memref<4xi32>, %s: memref<4xf32>, %q: memref<4x4xi8>, %n: index) {
+  // expected-error @+1 {{has a requantization that is not [bias or -1, scale, out, low, high, offset] of its launch's arguments}}
+  mpcrt.interleave result(0) {
+    mpcrt.contract ins(%x, %w : memref<4x8xi8>, memref<8x4xi8>) outs(%o : memref<4x4xi32>)
+    mpcrt.launch @k count(%n) grain(1) args(%o, %b, %s, %q : memref<4x4xi32>, memref<4xi32>, memref<4xf32>, memref<4x4xi8>)
+  } {mpcrt.requantization = array<i64: 1, 2, 3, 0, 65536, 0>}
+  return
+}
+
+// -----
+
+func.func private @k(%o: memref<4x4xi32>, %b: memref<4xi32>, %s: memref<4xf32>, %q: memref<4x4xi8>, %begin: index, %end: index) attributes {mpcrt.kernel} {
+  return
+}
+func.func @negative_offset(%x: memref<4x8xi8>, %w: memref<8x4xi8>, %o: memref<4x4xi32>, %b: memref<4xi32>, %s: memref<4xf32>, %q: memref<4x4xi8>, %n: index) {
+  // expected-error @+1 {{has a requantization that is not [bias or -1, scale, out, low, high, offset] of its launch's arguments}}
+  mpcrt.interleave result(0) {
+    mpcrt.contract ins(%x, %w : memref<4x8xi8>, memref<8x4xi8>) outs(%o : memref<4x4xi32>)
+    mpcrt.launch @k count(%n) grain(1) args(%o, %b, %s, %q : memref<4x4xi32>, memref<4xi32>, memref<4xf32>, memref<4x4xi8>)
+  } {mpcrt.requantization = array<i64: 1, 2, 3, 0, 255, -1>}
+  return
+}
+
+// -----
+
+func.func private @k(%o: memref<4x4xi32>, %b: memref<4xi32>, %s: memref<4xf32>, %q: memref<4x4xi8>, %begin: index, %end: index) attributes {mpcrt.kernel} {
+  return
+}
+func.func @float_bias(%x: memref<4x8xi8>, %w: memref<8x4xi8>, %o: memref<4x4xi32>, %b: memref<4xi32>, %s: memref<4xf32>, %q: memref<4x4xi8>, %n: index) {
+  // expected-error @+1 {{has a requantization of int32 sums with a bias of int32 and scales of float32 into int8, but other arguments}}
+  mpcrt.interleave result(0) {
+    mpcrt.contract ins(%x, %w : memref<4x8xi8>, memref<8x4xi8>) outs(%o : memref<4x4xi32>)
+    mpcrt.launch @k count(%n) grain(1) args(%o, %b, %s, %q : memref<4x4xi32>, memref<4xi32>, memref<4xf32>, memref<4x4xi8>)
+  } {mpcrt.requantization = array<i64: 2, 1, 3, 0, 255, 0>}
+  return
+}
+
+// -----
+
+func.func private @k(%o: memref<4x4xi32>, %b: memref<4xi32>, %s: memref<4xf32>, %q: memref<4x4xi8>, %begin: index, %end: index) attributes {mpcrt.kernel} {
+  return
+}
+func.func @replaced_sums(%x: memref<4x8xi8>, %w: memref<8x4xi8>, %o: memref<4x4xi32>, %b: memref<4xi32>, %s: memref<4xf32>, %q: memref<4x4xi8>, %n: index) {
+  // expected-error @+1 {{has a requantization of int32 sums with a bias of int32 and scales of float32 into int8, but other arguments}}
+  mpcrt.interleave result(0) replaced {
+    mpcrt.contract ins(%x, %w : memref<4x8xi8>, memref<8x4xi8>) outs(%o : memref<4x4xi32>)
+    mpcrt.launch @k count(%n) grain(1) args(%o, %b, %s, %q : memref<4x4xi32>, memref<4xi32>, memref<4xf32>, memref<4x4xi8>)
+  } {mpcrt.requantization = array<i64: 1, 2, 3, 0, 255, 0>}
+  return
+}
+
+// -----
+
 func.func private @k(%a: memref<3x1x4xf32>, %begin: index, %end: index) attributes {mpcrt.kernel} {
   return
 }

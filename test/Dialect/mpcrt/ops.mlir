@@ -149,6 +149,10 @@ func.func @narrow(%x: memref<?x8xf32>, %w: memref<8x5xi8>, %p: memref<8x3xi8>, %
 func.func private @halve(%a: memref<4x4xf32>, %begin: index, %end: index) attributes {mpcrt.kernel} {
   return
 }
+func.func private @requantize(%o: memref<4x4xi32>, %b: memref<4xi32>, %s: memref<4xf32>, %q: memref<4x4xi8>, %begin: index, %end: index) attributes {mpcrt.kernel} {
+  return
+}
+
 // A kernel on parts of a product.
 // CHECK-LABEL: func.func @interleaved
 func.func @interleaved(%x: memref<4x8xf32>, %w: memref<8x4xf32>, %o: memref<4x4xf32>, %n: index) {
@@ -169,6 +173,23 @@ func.func @interleaved(%x: memref<4x8xf32>, %w: memref<8x4xf32>, %o: memref<4x4x
     mpcrt.contract ins(%x, %w : memref<4x8xf32>, memref<8x4xf32>) outs(%o : memref<4x4xf32>)
     mpcrt.launch @halve count(%n) grain(1) args(%o : memref<4x4xf32>)
   }
+  return
+}
+
+// A kernel that makes numbers of 8 bits of sums, with a bias and without.
+// CHECK-LABEL: func.func @requantized
+func.func @requantized(%x: memref<4x8xi8>, %w: memref<8x4xi8>, %o: memref<4x4xi32>, %b: memref<4xi32>, %s: memref<4xf32>, %q: memref<4x4xi8>, %n: index) {
+  // CHECK: mpcrt.interleave result(0) consumed {
+  // CHECK: } {mpcrt.requantization = array<i64: 1, 2, 3, 0, 255, 128>}
+  mpcrt.interleave result(0) consumed {
+    mpcrt.contract ins(%x, %w : memref<4x8xi8>, memref<8x4xi8>) outs(%o : memref<4x4xi32>)
+    mpcrt.launch @requantize count(%n) grain(1) args(%o, %b, %s, %q : memref<4x4xi32>, memref<4xi32>, memref<4xf32>, memref<4x4xi8>)
+  } {mpcrt.requantization = array<i64: 1, 2, 3, 0, 255, 128>}
+  // CHECK: } {mpcrt.requantization = array<i64: -1, 2, 3, -128, 127, 0>}
+  mpcrt.interleave result(0) {
+    mpcrt.contract ins(%x, %w : memref<4x8xi8>, memref<8x4xi8>) outs(%o : memref<4x4xi32>)
+    mpcrt.launch @requantize count(%n) grain(1) args(%o, %b, %s, %q : memref<4x4xi32>, memref<4xi32>, memref<4xf32>, memref<4x4xi8>)
+  } {mpcrt.requantization = array<i64: -1, 2, 3, -128, 127, 0>}
   return
 }
 

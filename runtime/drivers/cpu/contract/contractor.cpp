@@ -26,7 +26,7 @@ bool Contractor::takes(const Contraction &c, const mpc_rt_contract_call_t &call)
 
 Contractor::Parts Contractor::partsOf(const Contraction &shape,
                                       const mpc_rt_contract_call_t &call) {
-  return {scalesOf(shape, call), call.kernel ? resultKernelOf(*call.kernel) : ResultKernel{}};
+  return {scalesOf(shape, call), resultKernelOf(call)};
 }
 
 ContractionCall Contractor::callOf(const mpc_rt_contract_t &descriptor, const Contraction &shape,

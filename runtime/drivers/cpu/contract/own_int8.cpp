@@ -101,6 +101,10 @@ private:
     const Contraction &c = call.shape, whole = blockOf(c);
     const int64_t blocks = (c.m + whole.m - 1) / whole.m, slots = memory.team.threads();
     const int64_t grain = c.m * c.n * c.k < productsOfThread ? slots : 1;
+    const ResultKernel &onResult = *call.extras.kernel;
+    const bool requantizes =
+        onResult.requantization && call.isConsumed() && kernel.multiplyAndRequantize;
+    const RequantizedSums to = requantizes ? onResult.requantized(c.n) : RequantizedSums{};
     memory.team.forRange(slots, grain, [&](int64_t firstSlot, int64_t lastSlot) {
       uint8_t *own = memory.sumBlock.data() + static_cast<uint64_t>(firstSlot) * blockBytes(whole);
       uint8_t *scratch = own + alignUp(whole.outElements() * sizeof(int32_t));
@@ -108,11 +112,16 @@ private:
       for (int64_t i = blocks * firstSlot / slots; i < blocks * lastSlot / slots; ++i) {
         const int64_t first = i * whole.m;
         block.m = std::min(whole.m, c.m - first);
+        if (requantizes) {
+          kernel.multiplyAndRequantize(block, static_cast<const int8_t *>(call.lhs) + first * c.k,
+                                       packed, to.from(first, 0));
+          continue;
+        }
         auto *sums = call.out ? static_cast<int32_t *>(call.out) + first * c.n
                               : reinterpret_cast<int32_t *>(own);
         kernel.multiply(memory.team, block, static_cast<const int8_t *>(call.lhs) + first * c.k,
                         packed, scratch, sums);
-        call.extras.kernel->run(sums, c.out, first * c.n, (first + block.m) * c.n);
+        onResult.run(sums, c.out, first * c.n, (first + block.m) * c.n);
       }
     });
   }

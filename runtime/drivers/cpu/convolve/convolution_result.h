@@ -18,6 +18,8 @@ struct ConvolutionResult {
   int64_t first = 0;
   const ResultKernel *kernel = nullptr; // or null
 
+  // Whether all that is wanted are numbers of 8 bits, made of sums.
+  bool isRequantized() const { return kernel && kernel->requantization && !values; }
   uint8_t *at(int64_t element) const {
     return const_cast<uint8_t *>(rt::at(values, element, dtype));
   }

@@ -89,7 +89,7 @@ mpc_rt_status_t Convolver::convolve(const mpc_rt_convolution_t &descriptor,
                                                   descriptor.id, call.batch, keep}))
     measure(descriptor, shape, call);
   Plan &plan = findPlan(descriptor, shape, call.batch);
-  const ResultKernel kernel = call.kernel ? resultKernelOf(*call.kernel) : ResultKernel{};
+  const ResultKernel kernel = resultKernelOf(call);
   run(plan, descriptor, call,
       {shape.out, resultMemory(plan, call.out, consumedResult), /*first=*/0,
        call.kernel ? &kernel : nullptr});

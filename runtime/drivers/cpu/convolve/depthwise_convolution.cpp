@@ -30,6 +30,11 @@ static FinishPixels finishOf(const DepthwiseKernels &kernels, mpc_rt_dtype_t dty
   return native ? native : kernels.finish[dtype];
 }
 
+static RequantizeFloats requantizationOf(const DepthwiseKernels &kernels) {
+  constexpr int64_t lanesOfV4 = 16;
+  return kernels.lanes == lanesOfV4 ? avx512RequantizeFloats : nullptr;
+}
+
 // ---- Planning -----------------------------------------------------------------------------------
 
 bool DepthwiseConvolution::multiplies(const DepthwiseKernels &kernels, const Convolution &c) {
@@ -48,7 +53,8 @@ DepthwiseConvolution::DepthwiseConvolution(ThreadTeam &team, const DepthwiseKern
                                            const Convolution &shape)
     : team(team), kernels(kernels), shape(shape),
       toFilter(shape.direction == MPC_RT_CONVOLUTION_FILTER_GRADIENT),
-      finish(finishOf(kernels, shape.out)), from{shape.images[1], shape.images[2], shape.lhs},
+      finish(finishOf(kernels, shape.out)), requantize(requantizationOf(kernels)),
+      from{shape.images[1], shape.images[2], shape.lhs},
       to{shape.outputs[1], shape.outputs[2], toFilter ? shape.rhs : shape.out},
       taps(shape.kernel[1] * shape.kernel[2]),
       padded(ceilDivide(shape.channels, kernels.lanes) * kernels.lanes),
@@ -230,7 +236,7 @@ void DepthwiseConvolution::multiplyAndFinishBand(Workspace &own, const Call &cal
                                                  int64_t band) const {
   for (int64_t index = 0; index < groups; ++index)
     multiplyBand(own, call, sample, band, groupAt(index));
-  if (groups == 1)
+  if (groups == 1 || requantizes(call.result))
     return; // each row was finished
   const int64_t ofRow = to.pixels * shape.channels;
   const int64_t begin = (sample * to.rows + firstRow(band)) * ofRow;
@@ -280,6 +286,12 @@ void DepthwiseConvolution::multiplyBand(Workspace &own, const Call &call, int64_
       kernels.multiply({same.pixels.data(), same.sources.data(), ssize(same.pixels),
                         same.taps.data(), same.distances.data(), ssize(same.taps)},
                        rows, group.vectors);
+    if (requantizes(result)) {
+      const RequantizedSums numbers = result.kernel->requantized(shape.channels);
+      requantize(own.sums, sumStride, to.pixels, group.channels, own.bias + group.first,
+                 numbers.from((result.first + start) / shape.channels, group.first));
+      continue;
+    }
     if (shape.isInteger())
       kernels.finishIntegers(own.sums, sumStride, to.pixels, group.channels, own.bias + group.first,
                              reinterpret_cast<int32_t *>(target), shape.channels);

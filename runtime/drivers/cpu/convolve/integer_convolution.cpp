@@ -84,6 +84,9 @@ void IntegerWindows::run(const void *lhs, const void *packedFilter, const float 
   constexpr double fewOperations = 1 << 19; // not worth a second thread
   const int64_t items = samples * image.parts(), threads = team.threads();
   const int64_t grain = shape.operations() < fewOperations ? threads : 1;
+  const bool requantizes = result.isRequantized() && kernel.multiplyAndRequantize;
+  const RequantizedSums to =
+      requantizes ? result.kernel->requantized(shape.filters) : RequantizedSums{};
   team.forRange(threads, grain, [&](int64_t firstSlot, int64_t lastSlot) {
     Workspace &own = workspaces[static_cast<size_t>(firstSlot)];
     const Int8Pieces rows = pieces(own.windows);
@@ -97,6 +100,12 @@ void IntegerWindows::run(const void *lhs, const void *packedFilter, const float 
       known = part;
       const int64_t begin =
           sample * shape.outputElements() + image.firstPlace(part) * shape.filters;
+      if (requantizes) {
+        kernel.multiplyAndRequantize(rows, image.places(part), shape.filters,
+                                     static_cast<const int8_t *>(packedFilter),
+                                     to.from((result.first + begin) / shape.filters, 0));
+        continue;
+      }
       uint8_t *sums = result.values ? result.at(begin) : own.sums.data();
       kernel.multiply(rows, image.places(part), shape.filters,
                       static_cast<const int8_t *>(packedFilter), reinterpret_cast<int32_t *>(sums));

@@ -5,6 +5,7 @@
 #define MPC_RUNTIME_DRIVERS_CPU_KERNELS_INT8_KERNEL_H
 
 #include "runtime/drivers/contraction.h"
+#include "runtime/drivers/result_kernel.h"
 #include "runtime/threads/thread_team.h"
 
 namespace mpc::rt {
@@ -34,6 +35,9 @@ struct Int8PieceKernel {
                       const int8_t *rhs, int8_t *to);
   void (*multiply)(const Int8Pieces &pieces, int64_t rows, int64_t columns, const int8_t *weights,
                    int32_t *out);
+  // The same, but sums stay in registers until they are numbers of 8 bits again; null: it has none.
+  void (*multiplyAndRequantize)(const Int8Pieces &pieces, int64_t rows, int64_t columns,
+                                const int8_t *weights, const RequantizedSums &to) = nullptr;
 };
 
 // One batch, lhs not transposed, k > 0, nothing accumulated.
@@ -51,7 +55,16 @@ struct Int8Kernel {
   const Int8PieceKernel *pieces; // null: none
   // Packing is worth it for a product or two.
   bool packsQuickly = false;
+  // multiply() by one thread, which requantizes as that of pieces does; null: it has none.
+  void (*multiplyAndRequantize)(const Contraction &shape, const int8_t *lhs, const int8_t *weights,
+                                const RequantizedSums &to) = nullptr;
 };
+
+// Makes numbers of 8 bits of whole sums that float32 holds, `stride` from pixel to pixel, with
+// `offset` added to those of each channel.
+using RequantizeFloats = void (*)(const float *sums, int64_t stride, int64_t pixels,
+                                  int64_t channels, const float *offset, const RequantizedSums &to);
+extern const RequantizeFloats avx512RequantizeFloats;
 
 extern const Int8Kernel avx2Int8, vnniInt8, amxInt8;
 extern const Int8PieceKernel vnniPieces;

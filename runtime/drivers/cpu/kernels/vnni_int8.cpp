@@ -24,14 +24,14 @@ int64_t stepsOf(const Contraction &c) { return ceilDivide(c.k, stepRows); }
 int64_t stripsOf(const Contraction &c) { return ceilDivide(c.n, stripColumns); }
 int64_t stripBytesOf(const Contraction &c) { return stepsOf(c) * stepBytes + startBytes; }
 
-// Up to panelRows rows of lhs by one strip.
-struct Tile {
+// Up to panelRows rows of lhs by one strip; `To` takes the sums.
+template <typename To> struct Tile {
   const int8_t *lhs;
   int64_t k;
   const int8_t *weights;
   const int32_t *starts;
-  int32_t *out;
-  int64_t outStride, columns;
+  int64_t columns;
+  To to;
 };
 
 // Four numbers of lhs, of which `count` are there.
@@ -45,17 +45,19 @@ int32_t readStep(const int8_t *from, int64_t count) {
 constexpr int64_t bytesAhead = 16 * stepBytes;
 
 // The loops are unrolled for the sums to stay in registers.
-template <int rows, int vectors> MPC_VNNI void multiplyTile(const Tile &tile) {
+template <int rows, int vectors, typename To> MPC_VNNI void multiplyTile(const Tile<To> &tile) {
   const int64_t whole = tile.k / stepRows, rest = tile.k % stepRows;
   const __m512i toUnsigned = _mm512_set1_epi8(static_cast<char>(shift));
-  __m512i sums[rows][vectors];
+  __m512i sums[rows][vectors], starts[vectors];
 #pragma clang loop unroll(full)
-  for (int v = 0; v < vectors; ++v) {
-    const __m512i start = _mm512_loadu_si512(tile.starts + 16 * v);
+  for (int v = 0; v < vectors; ++v)
+    starts[v] = _mm512_loadu_si512(tile.starts + 16 * v);
+  tile.to.begin(tile.columns, starts);
+#pragma clang loop unroll(full)
+  for (int v = 0; v < vectors; ++v)
 #pragma clang loop unroll(full)
     for (int r = 0; r < rows; ++r)
-      sums[r][v] = start;
-  }
+      sums[r][v] = starts[v];
   const int8_t *weights = tile.weights;
   for (int64_t step = 0; step < whole; ++step, weights += stepBytes) {
     __m512i row[vectors];
@@ -83,16 +85,29 @@ template <int rows, int vectors> MPC_VNNI void multiplyTile(const Tile &tile) {
     const __m512i factors =
         rest ? _mm512_xor_si512(_mm512_set1_epi32(four), toUnsigned) : _mm512_setzero_si512();
 #pragma clang loop unroll(full)
-    for (int v = 0; v < vectors; ++v) {
+    for (int v = 0; v < vectors; ++v)
       sums[r][v] = _mm512_dpbusd_epi32(sums[r][v], factors, _mm512_loadu_si512(last + 64 * v));
-      vnni::store(tile.out + r * tile.outStride, tile.columns, v, sums[r][v]);
-    }
   }
+  tile.to.finish(tile.columns, sums);
 }
 
-template <int rows, int vectors> struct MultiplyTile {
-  static void run(const Tile &tile) { multiplyTile<rows, vectors>(tile); }
+template <typename To> struct MultiplyTiles {
+  template <int rows, int vectors> struct Of {
+    static void run(const Tile<To> &tile) { multiplyTile<rows, vectors>(tile); }
+  };
 };
+
+// The rows [first, last) by a strip.
+template <typename To>
+void multiplyStrip(const Contraction &c, const int8_t *lhs, const int8_t *weights, int64_t strip,
+                   int64_t first, int64_t last, const To &to) {
+  const int64_t column = strip * stripColumns, columns = std::min(stripColumns, c.n - column);
+  const int8_t *own = weights + strip * stripBytesOf(c);
+  const auto *starts = reinterpret_cast<const int32_t *>(own + stepsOf(c) * stepBytes);
+  for (int64_t row = first; row < last; row += panelRows)
+    vnni::TileTable<MultiplyTiles<To>::template Of>::of(std::min(panelRows, last - row), columns)(
+        {lhs + row * c.k, c.k, own, starts, columns, to.from(row, column)});
+}
 
 // Less 128 times the sum of each column of the strip; it wraps around as sums do.
 MPC_VNNI void findStarts(const int8_t *strip, int64_t steps, int32_t *starts) {
@@ -150,27 +165,30 @@ uint64_t scratchBytes(const Contraction & /*c*/) { return 0; }
 
 void multiply(ThreadTeam &team, const Contraction &c, const int8_t *lhs, const int8_t *weights,
               void * /*scratch*/, int32_t *out) {
-  const int64_t blocks = ceilDivide(c.m, blockRows), stripBytes = stripBytesOf(c);
+  const int64_t blocks = ceilDivide(c.m, blockRows);
   const int64_t products = std::min(c.m, blockRows) * c.k * stripColumns;
   const int64_t grain = std::max<int64_t>((1 << 18) / products, 1);
+  const vnni::StoredSums to{out, c.n};
   team.forRange(stripsOf(c) * blocks, grain, [&](int64_t begin, int64_t end) {
     for (int64_t index = begin; index < end; ++index) {
-      const int64_t strip = index / blocks, first = index % blocks * blockRows;
-      const int64_t last = std::min(first + blockRows, c.m), column = strip * stripColumns;
-      const int64_t columns = std::min(stripColumns, c.n - column);
-      const int8_t *own = weights + strip * stripBytes;
-      const auto *starts = reinterpret_cast<const int32_t *>(own + stepsOf(c) * stepBytes);
-      for (int64_t row = first; row < last; row += panelRows)
-        vnni::TileTable<MultiplyTile>::of(std::min(panelRows, last - row), columns)(
-            {lhs + row * c.k, c.k, own, starts, out + row * c.n + column, c.n, columns});
+      const int64_t first = index % blocks * blockRows;
+      multiplyStrip(c, lhs, weights, index / blocks, first, std::min(first + blockRows, c.m), to);
     }
   });
 }
 
+void multiplyAndRequantize(const Contraction &c, const int8_t *lhs, const int8_t *weights,
+                           const RequantizedSums &to) {
+  const vnni::RequantizedTile tile(to);
+  for (int64_t strip = 0; strip < stripsOf(c); ++strip)
+    multiplyStrip(c, lhs, weights, strip, 0, c.m, tile);
+}
+
 } // namespace
 
-const Int8Kernel vnniInt8 = {"vnni_int8",          weightBytes, packWeights, scratchBytes, multiply,
-                             /*fewestColumns=*/0,  &vnniPieces,
-                             /*packsQuickly=*/true};
+const Int8Kernel vnniInt8 = {
+    "vnni_int8",           weightBytes,          packWeights, scratchBytes, multiply,
+    /*fewestColumns=*/0,   &vnniPieces,
+    /*packsQuickly=*/true, multiplyAndRequantize};
 
 } // namespace mpc::rt

@@ -19,26 +19,28 @@ int64_t stepsOf(const Int8Pieces &pieces) { return ceilDivide(pieces.length, ste
 int64_t stripBytes(const Int8Pieces &pieces) { return pieces.count * stepsOf(pieces) * stepBytes; }
 int64_t stripsOf(int64_t columns) { return ceilDivide(columns, stripColumns); }
 
-// Up to panelRows rows by one strip.
-struct Tile {
+// Up to panelRows rows by one strip; `To` takes the sums.
+template <typename To> struct Tile {
   const Int8Pieces &pieces;
   const uint8_t *const *lanes;
   const int8_t *weights;
   const int32_t *starts; // of the strip's columns
-  int32_t *out;
-  int64_t outStride, columns;
+  int64_t columns;
+  To to;
 };
 
 // The loops are unrolled for the sums to stay in registers.
-template <int rows, int vectors> MPC_VNNI void multiplyTile(const Tile &tile) {
-  __m512i sums[rows][vectors];
+template <int rows, int vectors, typename To> MPC_VNNI void multiplyTile(const Tile<To> &tile) {
+  __m512i sums[rows][vectors], starts[vectors];
 #pragma clang loop unroll(full)
-  for (int v = 0; v < vectors; ++v) {
-    const __m512i start = _mm512_loadu_si512(tile.starts + 16 * v);
+  for (int v = 0; v < vectors; ++v)
+    starts[v] = _mm512_loadu_si512(tile.starts + 16 * v);
+  tile.to.begin(tile.columns, starts);
+#pragma clang loop unroll(full)
+  for (int v = 0; v < vectors; ++v)
 #pragma clang loop unroll(full)
     for (int r = 0; r < rows; ++r)
-      sums[r][v] = start;
-  }
+      sums[r][v] = starts[v];
   const int8_t *weights = tile.weights;
   const int64_t steps = stepsOf(tile.pieces);
   for (int64_t piece = 0; piece < tile.pieces.count; ++piece) {
@@ -62,15 +64,13 @@ template <int rows, int vectors> MPC_VNNI void multiplyTile(const Tile &tile) {
       }
     }
   }
-#pragma clang loop unroll(full)
-  for (int r = 0; r < rows; ++r)
-#pragma clang loop unroll(full)
-    for (int v = 0; v < vectors; ++v)
-      vnni::store(tile.out + r * tile.outStride, tile.columns, v, sums[r][v]);
+  tile.to.finish(tile.columns, sums);
 }
 
-template <int rows, int vectors> struct MultiplyTile {
-  static void run(const Tile &tile) { multiplyTile<rows, vectors>(tile); }
+template <typename To> struct MultiplyTiles {
+  template <int rows, int vectors> struct Of {
+    static void run(const Tile<To> &tile) { multiplyTile<rows, vectors>(tile); }
+  };
 };
 
 void shift(const int8_t *numbers, int64_t count, uint8_t *to) {
@@ -108,17 +108,28 @@ void packWeights(ThreadTeam &team, const Int8Pieces &pieces, int64_t columns, co
   });
 }
 
-void multiply(const Int8Pieces &pieces, int64_t rows, int64_t columns, const int8_t *weights,
-              int32_t *out) {
+template <typename To>
+void multiplyTo(const Int8Pieces &pieces, int64_t rows, int64_t columns, const int8_t *weights,
+                const To &to) {
   const int64_t strips = stripsOf(columns);
   const auto *starts = reinterpret_cast<const int32_t *>(weights + strips * stripBytes(pieces));
   for (int64_t strip = 0; strip < strips; ++strip) {
     const int64_t column = strip * stripColumns, count = std::min(stripColumns, columns - column);
     for (int64_t row = 0; row < rows; row += panelRows)
-      vnni::TileTable<MultiplyTile>::of(std::min(panelRows, rows - row), count)(
-          {pieces, pieces.lanes + row, weights + strip * stripBytes(pieces), starts + column,
-           out + row * columns + column, columns, count});
+      vnni::TileTable<MultiplyTiles<To>::template Of>::of(std::min(panelRows, rows - row), count)(
+          {pieces, pieces.lanes + row, weights + strip * stripBytes(pieces), starts + column, count,
+           to.from(row, column)});
   }
+}
+
+void multiply(const Int8Pieces &pieces, int64_t rows, int64_t columns, const int8_t *weights,
+              int32_t *out) {
+  multiplyTo(pieces, rows, columns, weights, vnni::StoredSums{out, columns});
+}
+
+void multiplyAndRequantize(const Int8Pieces &pieces, int64_t rows, int64_t columns,
+                           const int8_t *weights, const RequantizedSums &to) {
+  multiplyTo(pieces, rows, columns, weights, vnni::RequantizedTile(to));
 }
 
 } // namespace
@@ -127,6 +138,7 @@ void multiply(const Int8Pieces &pieces, int64_t rows, int64_t columns, const int
 const Int8PieceKernel vnniPieces = {{sizeof(uint8_t), vnni_pieces::shift},
                                     vnni_pieces::weightBytes,
                                     vnni_pieces::packWeights,
-                                    vnni_pieces::multiply};
+                                    vnni_pieces::multiply,
+                                    vnni_pieces::multiplyAndRequantize};
 
 } // namespace mpc::rt
