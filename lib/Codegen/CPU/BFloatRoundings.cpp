@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Roundings are told by their integer arithmetic (floatToBfloat in SmallFloats.cpp) on the bits x of
-// a float32, x + 0x7fff + (x >> 16 & 1), whose last 16 bits nobody reads. Behind them NaNs are made
-// quiet, as the instruction does.
+// Roundings are told by their integer arithmetic (floatToBfloat in SmallFloats.cpp) on the bits x
+// of a float32, x + 0x7fff + (x >> 16 & 1), whose last 16 bits nobody reads. Behind them NaNs are
+// made quiet, as the instruction does.
 #include "lib/Codegen/CPU/BFloatRoundings.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/IR/IRBuilder.h"
