@@ -92,8 +92,10 @@ static void addFusion(OpPassManager &manager, const PipelineOptions &options) {
   if (options.isOnDevice()) {
     manager.addPass(createFormFloat8());
     // After it, which finds largest magnitudes where numbers are rounded. Before memory is planned:
-    // what waits for the end then has a place until there.
-    manager.addPass(createSinkUpdates());
+    // what waits for the end then has a place until there. Reports take what stands behind the last
+    // gradient for the optimizer's.
+    if (!options.numerics)
+      manager.addPass(createSinkUpdates());
   }
   manager.addPass(createFuse());
   // Behind it: an epilogue reads the whole sum of its contraction.
