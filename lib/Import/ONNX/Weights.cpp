@@ -95,16 +95,19 @@ Origin collectPassed(const Node &node, const Origins &origins) {
   if (!passesWeights(node.op) || node.inputs.empty())
     return {};
   Origin passed = origins.find(node.inputs.front());
+  if (passed.isEmpty())
+    return {};
+  if (node.op == "Split")
+    passed.elements /= int64_t(std::max<size_t>(node.outputs.size(), 1));
   if (node.op == "Concat" || node.op == "Slice")
     passed.elements = 0;
-  else if (node.op == "Split")
-    passed.elements /= int64_t(std::max<size_t>(node.outputs.size(), 1));
-  for (size_t i = 1, count = node.op == "Concat" ? node.inputs.size() : 1; i < count; ++i) {
-    const Origin other = origins.find(node.inputs[i]);
-    if (other.isEmpty())
-      return {};
-    passed.tensors.append(other.tensors);
-  }
+  if (node.op == "Concat")
+    for (const std::string &input : llvm::ArrayRef(node.inputs).drop_front()) {
+      const Origin other = origins.find(input);
+      if (other.isEmpty())
+        return {};
+      passed.tensors.append(other.tensors);
+    }
   return passed;
 }
 

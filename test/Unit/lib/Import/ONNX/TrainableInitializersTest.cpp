@@ -84,6 +84,20 @@ TEST_F(TrainableInitializersTest, BiasesBehindProductsInAnotherForm) {
   EXPECT_EQ(findTrained(), (std::vector<std::string>{"heads", "w"}));
 }
 
+// A row beside values of the graph is no weight of the product behind them, two weights are.
+TEST_F(TrainableInitializersTest, PartsThatAreJoined) {
+  model.graph.inputs = {makeValue("x", DataType::Float, {2, 4})};
+  addWeight("row", {1, 4});
+  addWeight("left", {4, 2});
+  addWeight("right", {4, 3});
+  model.graph.nodes = {
+      makeNode("Concat", {"x", "row"}, {"rows"}, {makeAttribute("axis", int64_t(0))}),
+      makeNode("Concat", {"left", "right"}, {"w"}, {makeAttribute("axis", int64_t(1))}),
+      makeNode("MatMul", {"rows", "w"}, {"y"})};
+  model.graph.outputs = {makeValue("y", DataType::Float, {3, 5})};
+  EXPECT_EQ(findTrained(), (std::vector<std::string>{"left", "right"}));
+}
+
 // As tf2onnx writes Keras's Conv1D and LayerNormalization.
 TEST_F(TrainableInitializersTest, BiasesOfFiltersAndFactorsWithOnesInFront) {
   model.graph.inputs = {makeValue("x", DataType::Float, {-1, 2, 1, 5})};
