@@ -2,6 +2,7 @@
 // mpc-raise-slices: slices in front of what computes each element for itself, which then is part of
 // the kernels that read them.
 #include "dialects/mpc/IR/Mpc.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mpc/Transforms/Passes.h"
 
