@@ -108,6 +108,29 @@ protected:
       byte = static_cast<uint8_t>(next(256));
     return data;
   }
+
+  struct Product {
+    ConvolutionCase c;
+    std::vector<uint8_t> images, filter;
+    std::vector<int32_t> sums;
+    mpc_rt_convolution_t descriptor;
+  };
+
+  static Product drawProduct(uint32_t seed, uint32_t number) {
+    Draw next(seed);
+    Product product = {};
+    ConvolutionCase &c = product.c = draw(next);
+    if (next(8) == 0 && c.kernel.size() < 3)
+      c.groups = c.filters = c.channels = 320; // which threads take in parts
+    c.rhsVariable = next(2) ? static_cast<int32_t>(number) : -1;
+    const auto border = static_cast<int8_t>(next(256));
+    product.images = bytes(c.batch * sizeOf(c.images) * c.channels, next);
+    product.filter = bytes(sizeOf(c.kernel) * (c.channels / c.groups) * c.filters, next);
+    product.sums = expected(c, product.images, product.filter, border);
+    product.descriptor = c.descriptor(number);
+    product.descriptor.border = border;
+    return product;
+  }
 };
 
 INSTANTIATE_TEST_SUITE_P(Every, ConvolveIntegers, ::testing::ValuesIn(everyDriver()), driverName);
@@ -158,18 +181,7 @@ TEST_P(ConvolveIntegers, HandSumsToAKernelOnce) {
   if (driver->ownsMemory())
     GTEST_SKIP() << "kernels of the host do not run there";
   for (uint32_t i = 0; i < 150; ++i) {
-    Draw next(2000 + i);
-    ConvolutionCase c = draw(next);
-    if (next(8) == 0 && c.kernel.size() < 3)
-      c.groups = c.filters = c.channels = 320; // which threads take in parts
-    c.rhsVariable = next(2) ? static_cast<int32_t>(i) : -1;
-    const auto border = static_cast<int8_t>(next(256));
-    const std::vector<uint8_t> images = bytes(c.batch * sizeOf(c.images) * c.channels, next);
-    const std::vector<uint8_t> filter =
-        bytes(sizeOf(c.kernel) * (c.channels / c.groups) * c.filters, next);
-    const std::vector<int32_t> sums = expected(c, images, filter, border);
-    mpc_rt_convolution_t descriptor = c.descriptor(i);
-    descriptor.border = border;
+    const auto [c, images, filter, sums, descriptor] = drawProduct(2000 + i, i);
     for (bool isPlaced : {false, true}) {
       std::vector<int32_t> out(sums.size()), added(sums.size());
       void *result = isPlaced ? out.data() : nullptr;
@@ -197,18 +209,7 @@ TEST_P(ConvolveIntegers, RequantizeSums) {
   if (driver->ownsMemory())
     GTEST_SKIP() << "kernels of the host do not run there";
   for (uint32_t i = 0; i < 150; ++i) {
-    Draw next(4000 + i);
-    ConvolutionCase c = draw(next);
-    if (next(8) == 0 && c.kernel.size() < 3)
-      c.groups = c.filters = c.channels = 320; // which threads take in parts
-    c.rhsVariable = next(2) ? static_cast<int32_t>(i) : -1;
-    const auto border = static_cast<int8_t>(next(256));
-    const std::vector<uint8_t> images = bytes(c.batch * sizeOf(c.images) * c.channels, next);
-    const std::vector<uint8_t> filter =
-        bytes(sizeOf(c.kernel) * (c.channels / c.groups) * c.filters, next);
-    const std::vector<int32_t> sums = expected(c, images, filter, border);
-    mpc_rt_convolution_t descriptor = c.descriptor(i);
-    descriptor.border = border;
+    const auto [c, images, filter, sums, descriptor] = drawProduct(4000 + i, i);
     for (bool isPlaced : {false, true}) {
       std::vector<int32_t> out(sums.size());
       void *result = isPlaced ? out.data() : nullptr;

@@ -134,3 +134,20 @@ bool BufferUses::dependOnEachOther(Operation *a, Operation *b) {
     });
   });
 }
+
+void BufferUses::erase(mpcrt::LaunchOp launch) {
+  replaced.insert(kernelOf(launch));
+  forget(launch);
+  launch.erase();
+}
+
+void BufferUses::eraseUnused(ArrayRef<Operation *> unneeded) {
+  llvm::DenseSet<StringAttr> used;
+  symbols.getOp()->walk(
+      [&](mpcrt::LaunchOp launch) { used.insert(launch.getKernelAttr().getAttr()); });
+  for (Operation *kernel : unneeded)
+    if (!used.contains(cast<func::FuncOp>(kernel).getSymNameAttr())) {
+      kernels.erase(kernel);
+      symbols.erase(kernel);
+    }
+}

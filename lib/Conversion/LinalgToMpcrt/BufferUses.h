@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/IR/Value.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace mpc {
 
@@ -58,11 +59,12 @@ public:
   void insert(mlir::func::FuncOp kernel, mlir::func::FuncOp after) {
     symbols.insert(kernel, std::next(after->getIterator()));
   }
-  /// A kernel that nothing launches.
-  void erase(mlir::func::FuncOp kernel) {
-    kernels.erase(kernel);
-    symbols.erase(kernel);
-  }
+  /// Erases a launch in whose place there is another one.
+  void erase(mpcrt::LaunchOp launch);
+  /// Erases those of the kernels that nothing launches.
+  void eraseUnused(llvm::ArrayRef<mlir::Operation *> kernels);
+  /// Erases the kernels of erased launches that nothing else launches.
+  void eraseReplaced() { eraseUnused(replaced.takeVector()); }
 
 private:
   struct Argument {
@@ -74,6 +76,7 @@ private:
   const llvm::SmallVector<Argument> &argumentsOf(mlir::func::FuncOp kernel);
 
   mlir::SymbolTable symbols;
+  llvm::SmallSetVector<mlir::Operation *, 8> replaced; ///< kernels of erased launches
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<Argument>> kernels;
   // The values have addresses of their own, which stay when the map grows.
   llvm::DenseMap<mlir::Operation *, std::unique_ptr<std::optional<llvm::SmallVector<BufferUse>>>>

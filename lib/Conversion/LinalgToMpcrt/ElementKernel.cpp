@@ -190,18 +190,14 @@ void KernelCopies::splitRows(OpBuilder &builder, mpcrt::LaunchOp launch) {
   launch.setGrain(launch.getGrain() * width);
 }
 
-void KernelCopies::eraseUnused(ModuleOp module) {
-  llvm::DenseSet<StringAttr> used;
-  module.walk([&](mpcrt::LaunchOp launch) { used.insert(launch.getKernelAttr().getAttr()); });
+void KernelCopies::eraseUnused() {
   // One kernel may have several copies.
   llvm::SmallSetVector<Operation *, 8> kernels;
   for (auto &[key, copy] : inPlace)
     kernels.insert(std::get<0>(key));
   for (auto &[kernel, copy] : byElements)
     kernels.insert(kernel);
-  for (Operation *kernel : kernels)
-    if (!used.contains(cast<func::FuncOp>(kernel).getSymNameAttr()))
-      uses.erase(cast<func::FuncOp>(kernel));
+  uses.eraseUnused(kernels.getArrayRef());
   inPlace.clear();
   byElements.clear();
 }

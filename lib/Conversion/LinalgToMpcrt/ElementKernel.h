@@ -51,7 +51,7 @@ public:
   /// element, of a copy that begins and ends within rows. What counts them goes to the builder.
   void splitRows(mlir::OpBuilder &builder, mpcrt::LaunchOp launch);
   /// Kernels that no launch needs any more go.
-  void eraseUnused(mlir::ModuleOp module);
+  void eraseUnused();
 
 private:
   BufferUses &uses;

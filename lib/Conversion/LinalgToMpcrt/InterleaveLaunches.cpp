@@ -226,7 +226,7 @@ struct InterleaveLaunchesPass : mpc::impl::InterleaveLaunchesBase<InterleaveLaun
       for (auto product : llvm::make_early_inc_range(block.getOps<mpcrt::LibraryCallOpInterface>()))
         interleave(product, uses, order, copies);
     }
-    copies.eraseUnused(getOperation());
+    copies.eraseUnused();
   }
 };
 } // namespace

@@ -374,19 +374,7 @@ mpcrt::LaunchOp LaunchMerger::merge(mpcrt::LaunchOp first, mpcrt::LaunchOp secon
       << ("@" + merged.kernel.getSymName() + " for " + first.getKernel() + " and " +
           second.getKernel())
              .str();
-  for (mpcrt::LaunchOp old : {first, second}) {
-    replaced.insert(uses.kernelOf(old));
-    uses.forget(old);
-    old.erase();
-  }
+  uses.erase(first);
+  uses.erase(second);
   return launch;
-}
-
-void LaunchMerger::eraseUnused(ModuleOp module) {
-  llvm::DenseSet<StringAttr> used;
-  module.walk([&](mpcrt::LaunchOp launch) { used.insert(launch.getKernelAttr().getAttr()); });
-  for (Operation *kernel : replaced)
-    if (!used.contains(cast<func::FuncOp>(kernel).getSymNameAttr()))
-      uses.erase(cast<func::FuncOp>(kernel));
-  replaced.clear();
 }

@@ -16,8 +16,6 @@ public:
   /// One launch at the place of the second, or of the first one, between which nothing depends on
   /// the one that moves there; null where they have to stay apart.
   mpcrt::LaunchOp merge(mpcrt::LaunchOp first, mpcrt::LaunchOp second, bool atSecond);
-  /// Kernels that no launch needs any more go.
-  void eraseUnused(mlir::ModuleOp module);
 
 private:
   /// A launch whose kernel is one straight loop.
@@ -47,7 +45,6 @@ private:
   bool isOnlySlicedBy(mlir::Value matrix, const Straight &filler, const Straight &reader) const;
 
   BufferUses &uses;
-  llvm::SmallSetVector<mlir::Operation *, 8> replaced; ///< kernels
 };
 
 } // namespace mpc

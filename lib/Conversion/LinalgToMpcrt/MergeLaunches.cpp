@@ -97,8 +97,7 @@ struct MergeLaunchesPass : mpc::impl::MergeLaunchesBase<MergeLaunchesPass> {
         while (mergeReduction(run, reductions, uses))
           ;
       }
-    merger.eraseUnused(getOperation());
-    reductions.eraseUnused(getOperation());
+    uses.eraseReplaced();
     mergeEqualKernels(getOperation());
   }
 };

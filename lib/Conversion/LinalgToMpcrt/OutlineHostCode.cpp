@@ -151,19 +151,22 @@ std::vector<HostOutliner::Run> HostOutliner::partsOf(ArrayRef<Operation *> ops) 
   for (auto [i, op] : llvm::enumerate(ops))
     numbers[op] = i;
   llvm::IntEqClasses parts(ops.size());
-  std::vector<SmallVector<BufferUse>> buffers;
+  SmallVector<std::pair<unsigned, SmallVector<BufferUse>>> touching;
   for (auto [i, op] : llvm::enumerate(ops)) {
     llvm::SetVector<Value> values(op->operand_begin(), op->operand_end());
     getUsedValuesDefinedAbove(op->getRegions(), values);
     for (Value value : values)
       if (auto found = numbers.find(value.getDefiningOp()); found != numbers.end())
         parts.join(i, found->second);
-    buffers.push_back(isMemoryEffectFree(op) ? SmallVector<BufferUse>() : buffersOf(op));
-    for (size_t before = 0; before < i; ++before)
-      for (const BufferUse &x : buffers[before])
-        for (const BufferUse &y : buffers[i])
+    if (isMemoryEffectFree(op))
+      continue;
+    SmallVector<BufferUse> own = buffersOf(op);
+    for (auto &[before, others] : touching)
+      for (const BufferUse &x : others)
+        for (const BufferUse &y : own)
           if ((x.isWritten || y.isWritten) && mayOverlap(x.base, y.base))
             parts.join(before, i);
+    touching.emplace_back(i, std::move(own));
   }
   parts.compress();
   std::vector<Run> runs(parts.getNumClasses());

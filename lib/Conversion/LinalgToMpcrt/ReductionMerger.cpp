@@ -251,19 +251,7 @@ mpcrt::LaunchOp ReductionMerger::merge(mpcrt::LaunchOp elementwise, mpcrt::Launc
       << ("@" + kernel.getSymName() + " for " + elementwise.getKernel() + " and " +
           reduction.getKernel())
              .str();
-  for (mpcrt::LaunchOp merged : {elementwise, reduction}) {
-    replaced.insert(uses.kernelOf(merged));
-    uses.forget(merged);
-    merged.erase();
-  }
+  uses.erase(elementwise);
+  uses.erase(reduction);
   return launch;
-}
-
-void ReductionMerger::eraseUnused(ModuleOp module) {
-  llvm::DenseSet<StringAttr> used;
-  module.walk([&](mpcrt::LaunchOp launch) { used.insert(launch.getKernelAttr().getAttr()); });
-  for (Operation *kernel : replaced)
-    if (!used.contains(cast<func::FuncOp>(kernel).getSymNameAttr()))
-      uses.erase(cast<func::FuncOp>(kernel));
-  replaced.clear();
 }

@@ -19,8 +19,6 @@ public:
   /// one that moves there. Null where they have to stay apart, or the reduction reads an element
   /// that the other one does not have.
   mpcrt::LaunchOp merge(mpcrt::LaunchOp elementwise, mpcrt::LaunchOp reduction, mpcrt::LaunchOp at);
-  /// Kernels that no launch needs any more go.
-  void eraseUnused(mlir::ModuleOp module);
 
 private:
   struct Parts {
@@ -34,7 +32,6 @@ private:
                   const Parts &parts) const;
 
   BufferUses &uses;
-  llvm::SmallSetVector<mlir::Operation *, 8> replaced; ///< kernels
 };
 
 } // namespace mpc

@@ -112,7 +112,7 @@ Result isGreater(Count lhs, Count rhs) { return isLess(rhs, lhs); }
 
 struct Operation {
   llvm::StringLiteral name;
-  llvm::StringLiteral reduction; ///< the operation on all elements of a list; of some
+  llvm::StringLiteral reduction; ///< the operation on all elements of a list; "": there is none
   Result (*compute)(Count, Count);
   bool isComparison = false;
 };
@@ -165,12 +165,15 @@ std::optional<Literal> computePairs(const Operation &operation, const Literal &l
   return writeCounts(result, counts) ? std::optional(std::move(result)) : std::nullopt;
 }
 
-/// Reduces a list along its only dimension, whichever way the axes say that.
-std::optional<Literal> reduceList(const Operation &operation, const Node &node,
-                                  const Literal &list) {
+/// Reduces a list along its only dimension; nothing where the axes are others.
+std::optional<Literal> reduceList(const Operation &operation, const Node &node, const Literal &list,
+                                  const Literal *axes) {
   const NodeAttributes attributes(node);
+  const auto isOnly = [](int64_t axis) { return axis == 0 || axis == -1; };
   if (list.tensor.shape.size() != 1 || list.tensor.size() == 0 ||
-      attributes.getFlag("noop_with_empty_axes"))
+      attributes.getFlag("noop_with_empty_axes") ||
+      !llvm::all_of(attributes.getIntegers("axes"), isOnly) ||
+      (axes && !llvm::all_of(axes->tensor.integers, isOnly)))
     return std::nullopt;
   Result count = Count::read(list.tensor.integers[0]);
   for (int64_t number : llvm::ArrayRef(list.tensor.integers).drop_front())
@@ -197,7 +200,8 @@ std::optional<Literal> computeExtents(const Node &node, llvm::ArrayRef<const Nod
   if (const Operation *operation = findOperation(node.op, &Operation::name))
     return inputs.size() == 2 ? computePairs(*operation, first, *inputs[1]->literal) : std::nullopt;
   const Operation *operation = findOperation(node.op, &Operation::reduction);
-  return operation ? reduceList(*operation, node, first) : std::nullopt;
+  const Literal *axes = inputs.size() > 1 ? &*inputs[1]->literal : nullptr;
+  return operation ? reduceList(*operation, node, first, axes) : std::nullopt;
 }
 
 } // namespace mpc::onnx

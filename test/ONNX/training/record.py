@@ -6,8 +6,6 @@ of twenty steps by each optimizer, and elements of the gradients. Needs torch, o
 PyPI (README.md). `run.py` reads what pack.sh makes of the folder.
 """
 
-import argparse
-import json
 import os
 
 import draws
@@ -15,6 +13,7 @@ import modules
 import numpy as np
 import onnx
 import onnxruntime
+import recording
 import torch
 import torch.nn.functional as F
 
@@ -141,7 +140,7 @@ def record(case, folder):
     arrays = list(draws.inputs(case, described).values())
     target = draws.target(case, kind, shape, count)
     parameters = export(case, arrays, os.path.join(folder, case + ".onnx"))
-    recorded = {
+    return {
         "inputs": described,
         "target": {"kind": kind, "shape": shape, "count": count},
         "parameters": parameters,
@@ -150,22 +149,8 @@ def record(case, folder):
         "optimizers": {name: {"object": config, "losses": train(case, name, arrays, target, False),
                               "bfloat16": train(case, name, arrays, target, True)} for name, (_, config) in OPTIMIZERS.items()},
     }  # fmt: skip
-    with open(os.path.join(folder, case + ".json"), "w", encoding="utf-8") as file:
-        json.dump(recorded, file, indent=1)
-        file.write("\n")
-    print(case, {name: [round(each["losses"][i], 4) for i in (0, -1)] for name, each in recorded["optimizers"].items()})
-
-
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("cases", nargs="*")
-    parser.add_argument("--out", required=True)
-    arguments = parser.parse_args()
-    os.makedirs(arguments.out, exist_ok=True)
-    torch.set_num_threads(1)
-    for case in arguments.cases or modules.CASES:
-        record(case, arguments.out)
 
 
 if __name__ == "__main__":
-    main()
+    torch.set_num_threads(1)
+    recording.run(modules.CASES, record)

@@ -5,8 +5,6 @@ Writes for each case the graph that tf2onnx makes, with its weights, and NAME.js
 Adam. Needs tensorflow-cpu, keras, tf2onnx and onnx of PyPI (README.md).
 """
 
-import argparse
-import json
 import os
 
 import draws
@@ -14,6 +12,7 @@ import keras
 import keras_models
 import numpy as np
 import onnx
+import recording
 import tensorflow as tf
 import tf2onnx
 
@@ -59,25 +58,12 @@ def record(case, folder):
     model = make(case)
     inputs = dict(zip(export(model, os.path.join(folder, case + ".onnx")), described))
     arrays, target = list(draws.inputs(case, inputs).values()), draws.target(case, kind, shape, count)
-    recorded = {
+    return {
         "inputs": inputs,
         "target": {"kind": kind, "shape": shape, "count": count},
         "optimizers": {name: train(case, name, arrays, target, kind) for name in OPTIMIZERS},
     }
-    with open(os.path.join(folder, case + ".json"), "w", encoding="utf-8") as file:
-        json.dump(recorded, file, indent=1)
-        file.write("\n")
-    print(case, {name: [round(each["losses"][i], 4) for i in (0, -1)] for name, each in recorded["optimizers"].items()})
-
-
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("cases", nargs="*")
-    parser.add_argument("--out", required=True)
-    arguments = parser.parse_args()
-    for case in arguments.cases or keras_models.CASES:
-        record(case, arguments.out)
 
 
 if __name__ == "__main__":
-    main()
+    recording.run(keras_models.CASES, record)

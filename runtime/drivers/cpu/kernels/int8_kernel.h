@@ -35,7 +35,7 @@ struct Int8PieceKernel {
                       const int8_t *rhs, int8_t *to);
   void (*multiply)(const Int8Pieces &pieces, int64_t rows, int64_t columns, const int8_t *weights,
                    int32_t *out);
-  // The same, but sums stay in registers until they are numbers of 8 bits again; null: it has none.
+  // multiply() whose sums stay in registers until they are numbers of 8 bits; null: it has none.
   void (*multiplyAndRequantize)(const Int8Pieces &pieces, int64_t rows, int64_t columns,
                                 const int8_t *weights, const RequantizedSums &to) = nullptr;
 };

@@ -64,7 +64,7 @@ inline void storeCopies(int32_t *to, __m128i values) {
                    _mm_unpackhi_epi32(values, values));
 }
 
-// The same of what an operand packs.
+// An operand whose panels hold each lane twice.
 template <typename Operand> struct Copied : Operand {
   static constexpr int64_t copies = Vectors128::lhsCopies;
   template <int64_t count> static void storeLanes(int32_t *to, __m128i values, bool) {

@@ -112,6 +112,8 @@ TEST_F(BatchExtentsTest, ListsAreReducedToANumber) {
   EXPECT_FALSE(reduce("ReduceSum"));
   EXPECT_FALSE(reduce("ReduceMax"));
   EXPECT_FALSE(reduce("ReduceProd", {makeAttribute("noop_with_empty_axes", int64_t(1))}));
+  EXPECT_TRUE(reduce("ReduceProd", {makeAttribute("axes", std::vector<int64_t>{-1})}));
+  EXPECT_FALSE(reduce("ReduceProd", {makeAttribute("axes", std::vector<int64_t>{1})}));
 }
 
 // Exporters number extents of which they know nothing.
