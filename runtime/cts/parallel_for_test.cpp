@@ -84,9 +84,17 @@ TEST_P(ParallelFor, VisitsEachIterationOnce) {
       run(seen, count, grain);
       for (auto &visit : seen.visits)
         ASSERT_EQ(visit, driver->computes() ? 1 : 0) << count << " by " << grain;
-      int64_t most = (count + std::max<int64_t>(grain, 1) - 1) / std::max<int64_t>(grain, 1);
-      auto chunks = std::min<int64_t>(most, GetParam().threads);
-      EXPECT_EQ(static_cast<int64_t>(seen.chunks.size()), driver->computes() ? chunks : 0);
+      // As many for each thread, and none smaller than a grain, but the last of few.
+      const int64_t least = std::max<int64_t>(grain, 1), threads = GetParam().threads;
+      const int64_t most = (count + least - 1) / least;
+      const auto chunks = static_cast<int64_t>(seen.chunks.size());
+      if (!driver->computes())
+        EXPECT_EQ(chunks, 0);
+      else if (most < threads)
+        EXPECT_EQ(chunks, most);
+      else
+        EXPECT_EQ(chunks % threads, 0) << count << " by " << grain;
+      EXPECT_LE(chunks, most);
     }
   }
 }

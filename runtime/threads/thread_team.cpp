@@ -46,27 +46,36 @@ void forkTeam(void (*body)(void *), void *data, unsigned threads) {
   orderAfter(data);
 }
 
+// So many let the fastest thread take a sixteenth more than the slowest, and cost a call each.
+constexpr int64_t chunksPerThread = 8;
+
 struct Loop {
   mpc_rt_kernel_fn kernel;
   void *const *arguments;
   int64_t count, chunks;
 
-  void run(int64_t chunk) const {
+  void run(Turns &turns) const {
     // 128-bit: count * chunk may pass 2^63.
     auto edge = [&](int64_t c) {
       return static_cast<int64_t>(static_cast<__int128>(count) * c / chunks);
     };
-    kernel(arguments, edge(chunk), edge(chunk + 1));
+    for (int64_t chunk; turns.take(chunk);)
+      kernel(arguments, edge(chunk), edge(chunk + 1));
   }
 };
 
 // This thread runs a part of a loop.
 thread_local bool insideLoop = false;
 
-void runChunk(void *data, int64_t chunk) {
+struct Part {
+  WorkerPool::Body body;
+  void *data;
+};
+void runPart(void *data, Turns &turns) {
+  const auto &part = *static_cast<const Part *>(data);
   const bool before = insideLoop;
   insideLoop = true;
-  static_cast<const Loop *>(data)->run(chunk);
+  part.body(part.data, turns);
   insideLoop = before;
 }
 
@@ -306,20 +315,27 @@ void ThreadTeam::parallelFor(mpc_rt_kernel_fn kernel, void *const *arguments, in
   if (count <= 0)
     return;
   grain = std::max<int64_t>(grain, 1);
-  int64_t most = count / grain + (count % grain != 0);
-  Loop loop{kernel, arguments, count, std::min<int64_t>(size, most)};
-  if (loop.chunks == 1 || insideRegion()) {
-    for (int64_t chunk = 0; chunk < loop.chunks; ++chunk)
-      loop.run(chunk);
+  const int64_t most = count / grain + (count % grain != 0), threads = size;
+  // Threads have as many chunks each.
+  const int64_t ofThread = std::min(most / threads, threads > 1 ? chunksPerThread : 1);
+  Loop loop{kernel, arguments, count, ofThread > 0 ? ofThread * threads : most};
+  run([](void *data, Turns &turns) { static_cast<const Loop *>(data)->run(turns); }, &loop,
+      loop.chunks, threads);
+}
+
+void ThreadTeam::run(WorkerPool::Body body, void *data, int64_t count, int64_t threads) {
+  if (count <= 0)
     return;
+  const bool isAlone = count == 1 || threads <= 1 || size == 1 || insideRegion();
+  WorkerPool *workers = isAlone ? nullptr : pool ? pool : WorkerPool::take(size - 1);
+  if (!workers) { // or the system grants no threads
+    LoopShare all;
+    cutIntoShares(&all, 1, count);
+    Turns turns(&all, 1, 0);
+    return body(data, turns);
   }
-  WorkerPool *workers = pool ? pool : WorkerPool::take(size - 1);
-  if (!workers) { // the system grants no threads
-    for (int64_t chunk = 0; chunk < loop.chunks; ++chunk)
-      loop.run(chunk);
-    return;
-  }
-  workers->run(runChunk, &loop, loop.chunks);
+  Part part{body, data};
+  workers->run(runPart, &part, count, threads);
   if (running)
     pool = workers; // until end()
   else

@@ -29,8 +29,9 @@ public:
   void begin() noexcept;
   void end() noexcept;
 
-  // Chunk c of n is [count*c/n, count*(c+1)/n), n = min(threads, ceil(count/grain)). The chunks do
-  // not depend on how many threads the system really grants. Nested calls run inline.
+  // Chunk c of n is [count*c/n, count*(c+1)/n), where n depends on count, grain and the number of
+  // threads that were asked for alone, not on how many the system grants. There are several chunks
+  // per thread if they are not smaller than a grain. Nested calls run inline.
   void parallelFor(mpc_rt_kernel_fn kernel, void *const *arguments, int64_t count, int64_t grain);
 
   // The same for a callable (int64_t begin, int64_t end).
@@ -39,6 +40,13 @@ public:
     parallelFor([](void *const *arguments, int64_t begin,
                    int64_t end) { (*static_cast<const Body *>(arguments[0]))(begin, end); },
                 &argument, count, grain);
+  }
+
+  // body(turns) by up to `threads` threads, of which each takes what it computes of [0, count).
+  // Turns::slot() is less than `threads`.
+  template <typename Body> void shareOut(int64_t count, int64_t threads, const Body &body) {
+    run([](void *data, Turns &turns) { (*static_cast<const Body *>(data))(turns); },
+        const_cast<Body *>(&body), count, threads);
   }
 
   // Before calling into a library that forks on its own: its workers must flush denormals too, and
@@ -51,6 +59,7 @@ public:
   static bool insideRegion() noexcept;
 
 private:
+  void run(WorkerPool::Body body, void *data, int64_t count, int64_t threads);
   void makeTeamOfLibraries();
 
   unsigned size;

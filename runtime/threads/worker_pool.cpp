@@ -3,6 +3,7 @@
 #include "runtime/base/floating_environment.h"
 #include "runtime/base/fork_watch.h"
 
+#include <algorithm>
 #include <csignal>
 #include <linux/futex.h>
 #include <mutex>
@@ -115,7 +116,8 @@ void WorkerPool::stop() noexcept {
 // True if at least one thread runs.
 bool WorkerPool::start() noexcept {
   threads.reset(new (std::nothrow) pthread_t[workers]);
-  if (!threads)
+  shares.reset(new (std::nothrow) LoopShare[workers + 1]);
+  if (!threads || !shares)
     return false;
   // Kernels hold their tiles on the stack, and the default is what `ulimit -s` says.
   pthread_attr_t attributes;
@@ -136,18 +138,19 @@ bool WorkerPool::start() noexcept {
   return started > 0;
 }
 
-void WorkerPool::run(void (*body)(void *, int64_t), void *data, int64_t count) noexcept {
+void WorkerPool::run(Body body, void *data, int64_t count, int64_t slots) noexcept {
   loop.body = body;
   loop.data = data;
-  loop.count = count;
-  index.next = 0;
+  loop.slots = slots;
+  loop.parts = std::max<int64_t>(std::min({slots, count, int64_t{workers} + 1}), 1);
+  cutIntoShares(shares.get(), loop.parts, count);
   loop.open = true;
   loop.resting = false;
   loop.loops++;
   if (loop.sleepers)
     wakeAll(loop.loops);
-  for (int64_t i; (i = index.next++) < count;)
-    body(data, i);
+  Turns own(shares.get(), loop.parts, 0);
+  body(data, own);
   // Nobody begins from here on; who has begun is waited for.
   loop.open = false;
   auto allLeft = [this] { return parts.active == 0; };
@@ -161,12 +164,13 @@ void WorkerPool::run(void (*body)(void *, int64_t), void *data, int64_t count) n
 
 void WorkerPool::rest() noexcept { loop.resting = true; }
 
-void WorkerPool::takePart() noexcept {
+void WorkerPool::takePart(int64_t slot) noexcept {
   // Before `open` is read: either this worker sees that the loop is over, or its caller sees it.
   parts.active++;
-  if (loop.open)
-    for (int64_t i; (i = index.next++) < loop.count;)
-      loop.body(loop.data, i);
+  if (loop.open && slot < loop.slots) {
+    Turns own(shares.get(), loop.parts, slot);
+    loop.body(loop.data, own);
+  }
   if (--parts.active == 0 && parts.awaited)
     wakeAll(parts.active);
 }
@@ -184,12 +188,13 @@ void WorkerPool::waitForLoop(uint32_t seen) noexcept {
 void *WorkerPool::work(void *pool) {
   _mm_setcsr(computingControlWord);
   auto &own = *static_cast<WorkerPool *>(pool);
+  const int64_t slot = ++own.slotsGiven;
   for (uint32_t seen = 0;;) {
     own.waitForLoop(seen);
     seen = own.loop.loops;
     if (own.loop.over)
       return nullptr;
-    own.takePart();
+    own.takePart(slot);
   }
 }
 

@@ -7,6 +7,8 @@
 #ifndef MPC_RUNTIME_THREADS_WORKER_POOL_H
 #define MPC_RUNTIME_THREADS_WORKER_POOL_H
 
+#include "runtime/threads/loop_shares.h"
+
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -24,8 +26,10 @@ public:
   // Ends the threads of all pools that nobody uses, and waits for that.
   static void endAll() noexcept;
 
-  // body(data, i) for each i of [0, count), by the workers and the calling thread.
-  void run(void (*body)(void *data, int64_t i), void *data, int64_t count) noexcept;
+  using Body = void (*)(void *data, Turns &turns);
+  // Shares out [0, count) between the calling thread, whose slot is 0, and workers, whose slots are
+  // less than `slots`: each that comes in time calls `body` once, which takes what is left.
+  void run(Body body, void *data, int64_t count, int64_t slots) noexcept;
   // Workers that are awake go to sleep: the CPUs are about to be used by others.
   void rest() noexcept;
 
@@ -38,13 +42,15 @@ private:
   void stop() noexcept;
   static void *work(void *pool);
   void waitForLoop(uint32_t seen) noexcept;
-  void takePart() noexcept;
+  void takePart(int64_t slot) noexcept;
 
   const unsigned workers;
   unsigned forks = 0; // of the process, when the threads were started
   WorkerPool *next = nullptr;
   std::unique_ptr<pthread_t[]> threads;
   unsigned started = 0;
+  std::atomic<unsigned> slotsGiven{0};
+  std::unique_ptr<LoopShare[]> shares; // of each slot
 
   // One line each: written by different threads.
   struct alignas(64) {
@@ -53,13 +59,10 @@ private:
     std::atomic<bool> resting{false};
     std::atomic<bool> open{false};
     std::atomic<bool> over{false}; // workers end instead of beginning another one
-    void (*body)(void *, int64_t) = nullptr;
+    Body body = nullptr;
     void *data = nullptr;
-    int64_t count = 0;
+    int64_t parts = 0, slots = 0;
   } loop;
-  struct alignas(64) {
-    std::atomic<int64_t> next{0}; // not yet taken
-  } index;
   struct alignas(64) {
     std::atomic<uint32_t> active{0}; // workers inside the loop; its caller sleeps on it
     std::atomic<bool> awaited{false};

@@ -96,7 +96,10 @@ public:
     std::atomic<int32_t> failure{MPC_RT_OK};
     rowLoop = &loop;
     splitsRows = true;
-    team.forRange(loop.count, fewestRows, [&](int64_t begin, int64_t end) {
+    // Each part reads all weights in each step, so that there is one per thread.
+    const int64_t rowsOfThread =
+        std::max(fewestRows, ceilDivide(loop.count, static_cast<int64_t>(team.threads())));
+    team.forRange(loop.count, rowsOfThread, [&](int64_t begin, int64_t end) {
       if (const int32_t status = loop.body(loop.call, begin, end))
         failure = status;
     });

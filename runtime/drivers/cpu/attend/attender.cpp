@@ -50,20 +50,17 @@ void Attender::reserveFor(const Attention &shape, bool isGradient) {
 
 namespace {
 
-// Calls body(head, item) for all items, whichever thread comes first.
+// Calls body(head, item) for all items.
 template <typename Body>
 void forEachItem(ThreadTeam &team, const AttentionKernels &kernels, const Attention &shape,
                  bool isGradient, const std::vector<Buffer> &workspaces, int64_t items,
                  const Body &body) {
-  std::atomic<int64_t> next{0};
-  team.forRange(std::min<int64_t>(team.threads(), items), 1, [&](int64_t begin, int64_t end) {
+  team.shareOut(items, team.threads(), [&](Turns &turns) {
     alignas(64) uint8_t state[microKernelStateBytes];
     kernels.micro.enter(state);
-    for (int64_t slot = begin; slot < end; ++slot) {
-      AttentionHead head(kernels, shape, isGradient, workspaces[static_cast<size_t>(slot)].data());
-      for (int64_t item; (item = next.fetch_add(1, std::memory_order_relaxed)) < items;)
-        body(head, item);
-    }
+    AttentionHead head(kernels, shape, isGradient, workspaces[turns.slot()].data());
+    for (int64_t item; turns.take(item);)
+      body(head, item);
     kernels.micro.leave(state);
   });
 }

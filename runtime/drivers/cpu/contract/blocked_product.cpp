@@ -45,7 +45,7 @@ void BlockedProduct::run(const Contraction &shape, const void *lhs, const void *
         packedRow = row;
       }
       const int64_t blocks = shape.batch * rows * columns;
-      team.forRange(threads, 1, [&](int64_t begin, int64_t end) {
+      team.shareOut(blocks, threads, [&](Turns &turns) {
         alignas(64) uint8_t state[microKernelStateBytes];
         kernel.enter(state);
         uint32_t own = 0;
@@ -58,38 +58,38 @@ void BlockedProduct::run(const Contraction &shape, const void *lhs, const void *
           finisher.reset();
         };
         int64_t turn = 0;
-        for (int64_t slot = begin; slot < end; ++slot)
-          for (int64_t i = blocks * slot / threads; i < blocks * (slot + 1) / threads; ++i) {
-            Block block{left, right, leftPanels, rightPanels, rhsPacking, i / (rows * columns)};
-            block.row = (row + i % rows) * grid.rows.size;
-            block.rows = std::min(grid.rows.size, shape.m - block.row);
-            block.column = (column + i / rows % columns) * grid.columns.size;
-            block.columns = std::min(grid.columns.size, shape.n - block.column);
-            // Several blocks pack these columns; only the first one sums them.
-            block.rhsSums = block.row == 0 ? result.rhsSums : nullptr;
-            block.lhs.data = at(lhs, block.batch * shape.m * shape.k, left.dtype);
-            if (rhs)
-              block.rhs.data = at(rhs, block.batch * shape.k * shape.n, shape.rhs);
-            if (plan.lhsAsItLies) {
-              own = std::max(own, multiplyRows(shape, block, bias, result));
-              continue;
-            }
-            Workspace &workspace = workspaces[static_cast<size_t>(slot)];
-            if (rhsPacking == RhsPacking::once) {
-              if (workspace.packedColumn == block.column)
-                block.rhsPacking = RhsPacking::none;
-              workspace.packedColumn = block.column;
-              block.rhsPanels = {workspace.rhs.data(), block.column / kernel.columns,
-                                 ceilDivide(block.columns, kernel.columns)};
-            }
-            float *sums = workspace.sums.floats() + turn * sumElements;
-            turn = (turn + 1) % plan.sumBlocks;
-            multiplyBlock(block, workspace, sums, finisher ? &*finisher : nullptr);
-            finishAll();
-            finisher.emplace(*this, shape, block, sums, bias, result);
-            if (!finisher->streams())
-              finishAll();
+        for (int64_t i; turns.take(i);) {
+          Block block{left, right, leftPanels, rightPanels, rhsPacking, i / (rows * columns)};
+          block.row = (row + i % rows) * grid.rows.size;
+          block.rows = std::min(grid.rows.size, shape.m - block.row);
+          block.column = (column + i / rows % columns) * grid.columns.size;
+          block.columns = std::min(grid.columns.size, shape.n - block.column);
+          // Several blocks pack these columns; only the first one sums them.
+          block.rhsSums = block.row == 0 ? result.rhsSums : nullptr;
+          block.lhs.data = at(lhs, block.batch * shape.m * shape.k, left.dtype);
+          if (rhs)
+            block.rhs.data = at(rhs, block.batch * shape.k * shape.n, shape.rhs);
+          if (plan.lhsAsItLies) {
+            own = std::max(own, multiplyRows(shape, block, bias, result));
+            continue;
           }
+          Workspace &workspace = workspaces[turns.slot()];
+          if (rhsPacking == RhsPacking::once) {
+            // The first block of a column may come last.
+            if (workspace.packedColumn == block.column && !block.rhsSums)
+              block.rhsPacking = RhsPacking::none;
+            workspace.packedColumn = block.column;
+            block.rhsPanels = {workspace.rhs.data(), block.column / kernel.columns,
+                               ceilDivide(block.columns, kernel.columns)};
+          }
+          float *sums = workspace.sums.floats() + turn * sumElements;
+          turn = (turn + 1) % plan.sumBlocks;
+          multiplyBlock(block, workspace, sums, finisher ? &*finisher : nullptr);
+          finishAll();
+          finisher.emplace(*this, shape, block, sums, bias, result);
+          if (!finisher->streams())
+            finishAll();
+        }
         finishAll();
         kernel.leave(state);
         _mm_sfence(); // before other threads read what was stored around the caches

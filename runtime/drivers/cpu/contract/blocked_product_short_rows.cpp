@@ -13,7 +13,7 @@ namespace mpc::rt {
 constexpr int64_t nearResultBytes = 24 << 10, mostResultBytes = 48 << 10;
 
 // Operands and results of so many bytes leave the near caches.
-constexpr int64_t fewestBytesToFetch = 8 << 20;
+constexpr int64_t fewestBytesToFetch = 1 << 20;
 
 static int64_t shortRowsAtOnce(const Contraction &shape) {
   constexpr int64_t unit = 12, most = 60;
@@ -36,11 +36,11 @@ void BlockedProduct::multiplyShortRows(const Contraction &shape, const void *lhs
     return block < blocks && shape.m >= 2 * unit * blocks ? row / unit * unit : row;
   };
   std::atomic<uint32_t> most{0};
-  team.forRange(slots, 1, [&](int64_t begin, int64_t end) {
+  team.shareOut(blocks, slots, [&](Turns &turns) {
     alignas(64) uint8_t state[microKernelStateBytes];
     kernel.enter(state);
     uint32_t own = 0;
-    for (int64_t i = blocks * begin / slots; i < blocks * end / slots; ++i) {
+    for (int64_t i; turns.take(i);) {
       const int64_t first = firstOf(i), count = firstOf(i + 1) - first;
       own = std::max(own, multiplyShortRows(shape, lhs, weights, bias, result, first, count));
     }

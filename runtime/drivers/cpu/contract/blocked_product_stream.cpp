@@ -124,12 +124,11 @@ void BlockedProduct::multiplyStreamed(const Contraction &shape, const StreamedRo
   if (panels * rowParts < threads)
     rowParts =
         std::min(ceilDivide(threads, panels), ceilDivide(rows.count, lanePieces(shape).rows));
-  const int64_t blocks = panels * rowParts, slots = std::min(threads, blocks);
-  team.forRange(slots, 1, [&](int64_t begin, int64_t end) {
+  const int64_t blocks = panels * rowParts;
+  team.shareOut(blocks, threads, [&](Turns &turns) {
     alignas(64) uint8_t state[microKernelStateBytes];
     kernel.enter(state);
-    const int64_t last = blocks * end / slots;
-    for (int64_t i = blocks * begin / slots; i < last; ++i) {
+    for (int64_t i; turns.take(i);) {
       alignas(cacheLine) float sums[mostStreamedRows * mostStreamedColumns];
       const int64_t part = i % rowParts, row = rows.count * part / rowParts;
       const StreamedBlock block{rows,
@@ -137,7 +136,7 @@ void BlockedProduct::multiplyStreamed(const Contraction &shape, const StreamedRo
                                 rows.first + row,
                                 rows.count * (part + 1) / rowParts - row,
                                 i / rowParts,
-                                rowParts == 1 && i + 1 < last};
+                                rowParts == 1 && i + 1 < blocks};
       multiplyStreamedBlock(shape, block, sums);
       finishStreamedBlock(shape, block, sums, bias, result, most);
     }

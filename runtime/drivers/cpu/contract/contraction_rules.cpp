@@ -153,6 +153,8 @@ constexpr KernelRule<Traits> rules[] = {
     {amdCpus, anyKernel, anyOperands, isHalfPanelOnly, Taken::library,
      "fewer columns than half a panel", zen4With5},
 
+    {zen3, avx2Kernel, float32Operands, isOfKept, Taken::own,
+     "kept weights, by one team of threads", "Zen 3"},
     // A Zen 3, a Zen 5 without its AVX-512, and a Zen 4 without any AVX. oneDNN packs and widens
     // whole operands.
     {everyCpu, shortKernels, float32Operands, isOnePanelOfLongSums, Taken::own,

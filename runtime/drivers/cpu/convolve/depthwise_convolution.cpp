@@ -209,24 +209,23 @@ void DepthwiseConvolution::reserveParts() {
 void DepthwiseConvolution::run(const void *lhs, const void *rhs, const void *bias,
                                const ConvolutionResult &result) {
   const Call call{lhs, rhs, bias, result};
-  const int64_t threads = team.threads(), atOnce = result.kernel ? groups : 1;
+  const int64_t atOnce = result.kernel ? groups : 1;
   const int64_t count = groups / atOnce * (toFilter ? parts : shape.batch * bands);
   for (Workspace &own : workspaces)
     std::fill(own.holdsFilter.begin(), own.holdsFilter.end(), false);
-  team.forRange(threads, 1, [&](int64_t firstSlot, int64_t lastSlot) {
-    for (int64_t slot = firstSlot; slot < lastSlot; ++slot)
-      for (int64_t i = count * slot / threads; i < count * (slot + 1) / threads; ++i) {
-        Workspace &own = workspaces[static_cast<size_t>(slot)];
-        if (result.kernel) {
-          multiplyAndFinishBand(own, call, i / bands, i % bands);
-          continue;
-        }
-        const Group group = groupAt(i % groups);
-        if (toFilter)
-          correlatePart(own, lhs, rhs, i / groups, group);
-        else
-          multiplyBand(own, call, i / groups / bands, i / groups % bands, group);
+  team.shareOut(count, team.threads(), [&](Turns &turns) {
+    Workspace &own = workspaces[turns.slot()];
+    for (int64_t i; turns.take(i);) {
+      if (result.kernel) {
+        multiplyAndFinishBand(own, call, i / bands, i % bands);
+        continue;
       }
+      const Group group = groupAt(i % groups);
+      if (toFilter)
+        correlatePart(own, lhs, rhs, i / groups, group);
+      else
+        multiplyBand(own, call, i / groups / bands, i / groups % bands, group);
+    }
   });
   if (toFilter)
     sumParts(result.values);

@@ -126,16 +126,15 @@ void GemmCol2im::run(const void *lhs, const void *packedFilter, const float *bia
     biasRow[i] = bias[i % static_cast<size_t>(columns)];
   const int64_t sources = axes[0].wide * axes[1].wide * axes[2].wide;
   const int64_t results = axes[0].narrow * axes[1].narrow * axes[2].narrow;
-  const int64_t bands = bandsFor(samples), units = bands * samples, threads = team.threads();
-  team.forRange(threads, 1, [&](int64_t firstSlot, int64_t lastSlot) {
+  const int64_t bands = bandsFor(samples), units = bands * samples;
+  team.shareOut(units, team.threads(), [&](Turns &turns) {
     alignas(64) uint8_t state[microKernelStateBytes];
     micro.enter(state);
-    for (int64_t slot = firstSlot; slot < lastSlot; ++slot)
-      for (int64_t i = units * slot / threads; i < units * (slot + 1) / threads; ++i)
-        runBand(bandAt(i % bands, bands),
-                static_cast<const uint8_t *>(lhs) + i / bands * sources * depth * elementBytes,
-                static_cast<const uint8_t *>(packedFilter), bias ? biasRow.data() : nullptr,
-                result.at(i / bands * results * columns), workspaces[static_cast<size_t>(slot)]);
+    for (int64_t i; turns.take(i);)
+      runBand(bandAt(i % bands, bands),
+              static_cast<const uint8_t *>(lhs) + i / bands * sources * depth * elementBytes,
+              static_cast<const uint8_t *>(packedFilter), bias ? biasRow.data() : nullptr,
+              result.at(i / bands * results * columns), workspaces[turns.slot()]);
     micro.leave(state);
   });
   result.finishAll(team, samples * results * columns);

@@ -80,17 +80,14 @@ uint64_t Im2colFilterGradient::bytes() const {
 
 void Im2colFilterGradient::run(const void *images, const void *outputs, void *out) {
   padOutputs(outputs);
-  const int64_t units = groups * panels, threads = team.threads();
-  team.forRange(threads, 1, [&](int64_t firstSlot, int64_t lastSlot) {
+  team.shareOut(groups * panels, team.threads(), [&](Turns &turns) {
     alignas(64) uint8_t state[microKernelStateBytes];
     micro.enter(state);
-    for (int64_t slot = firstSlot; slot < lastSlot; ++slot)
-      for (int64_t unit = units * slot / threads; unit < units * (slot + 1) / threads; ++unit) {
-        const int64_t group = unit / panels;
-        multiply(images, unit % panels, segments * group / groups, segments * (group + 1) / groups,
-                 sums.floats() + unit * rows * kernel.columns,
-                 workspaces[static_cast<size_t>(slot)]);
-      }
+    for (int64_t unit; turns.take(unit);) {
+      const int64_t group = unit / panels;
+      multiply(images, unit % panels, segments * group / groups, segments * (group + 1) / groups,
+               sums.floats() + unit * rows * kernel.columns, workspaces[turns.slot()]);
+    }
     micro.leave(state);
   });
   finish(out);
@@ -99,13 +96,11 @@ void Im2colFilterGradient::run(const void *images, const void *outputs, void *ou
 // ---- Outputs ------------------------------------------------------------------------------------
 
 void Im2colFilterGradient::padOutputs(const void *outputs) {
-  const int64_t threads = team.threads();
-  const int64_t count = shape.batch * shape.outputs[0] * shape.outputs[1];
-  team.forRange(threads, 1, [&](int64_t firstSlot, int64_t lastSlot) {
-    for (int64_t slot = firstSlot; slot < lastSlot; ++slot)
-      for (int64_t row = count * slot / threads; row < count * (slot + 1) / threads; ++row)
-        padRow(outputs, row, workspaces[static_cast<size_t>(slot)]);
-  });
+  team.shareOut(shape.batch * shape.outputs[0] * shape.outputs[1], team.threads(),
+                [&](Turns &turns) {
+                  for (int64_t row; turns.take(row);)
+                    padRow(outputs, row, workspaces[turns.slot()]);
+                });
 }
 
 template <typename Element>
@@ -249,7 +244,7 @@ void Im2colFilterGradient::multiplyAlone(const Segment &segment, int64_t pixel, 
 // ---- Result -------------------------------------------------------------------------------------
 
 void Im2colFilterGradient::finish(void *out) {
-  const int64_t groupSums = panels * rows * kernel.columns, threads = team.threads();
+  const int64_t groupSums = panels * rows * kernel.columns;
   team.forRange(groupSums, conversionGrain, [&](int64_t begin, int64_t end) {
     float *total = sums.floats() + begin;
     vectors.addRows[MPC_RT_FLOAT32](total + groupSums, static_cast<size_t>(groupSums),
@@ -258,14 +253,12 @@ void Im2colFilterGradient::finish(void *out) {
   });
   const int64_t ofTap = shape.channels * shape.filters;
   const EpilogueRow finishRow = vectors.epilogue[shape.out][0];
-  team.forRange(threads, 1, [&](int64_t firstSlot, int64_t lastSlot) {
-    for (int64_t slot = firstSlot; slot < lastSlot; ++slot) {
-      float *filter = workspaces[static_cast<size_t>(slot)].panel.floats();
-      for (int64_t tap = taps * slot / threads; tap < taps * (slot + 1) / threads; ++tap) {
-        orderTap(tap, filter);
-        finishRow(filter, nullptr, const_cast<uint8_t *>(at(out, tap * ofTap, shape.out)),
-                  static_cast<size_t>(ofTap));
-      }
+  team.shareOut(taps, team.threads(), [&](Turns &turns) {
+    float *filter = workspaces[turns.slot()].panel.floats();
+    for (int64_t tap; turns.take(tap);) {
+      orderTap(tap, filter);
+      finishRow(filter, nullptr, const_cast<uint8_t *>(at(out, tap * ofTap, shape.out)),
+                static_cast<size_t>(ofTap));
     }
   });
 }

@@ -300,40 +300,37 @@ void WindowedFilterGradient::collect(const Unit &unit, int64_t groups,
 }
 
 void WindowedFilterGradient::multiplyBlock(int64_t groups, bool first) {
-  const int64_t threads = team.threads(), count = static_cast<int64_t>(units.size());
-  team.forRange(threads, 1, [&](int64_t firstSlot, int64_t lastSlot) {
+  team.shareOut(static_cast<int64_t>(units.size()), team.threads(), [&](Turns &turns) {
     alignas(64) uint8_t state[microKernelStateBytes];
     micro.enter(state);
-    for (int64_t slot = firstSlot; slot < lastSlot; ++slot) {
-      std::vector<Piece> &own = pieces[static_cast<size_t>(slot)];
-      const Unit *before = nullptr;
-      for (int64_t i = count * slot / threads; i < count * (slot + 1) / threads; ++i) {
-        const Unit &unit = units[static_cast<size_t>(i)];
-        if (!before || before->tap != unit.tap || before->panel != unit.panel)
-          collect(unit, groups, own);
-        before = &unit;
-        const Packing &rows =
-            lhs.packings[lhs.ofTap[static_cast<size_t>(unit.tap % shape.kernel[2])].packing];
-        const int64_t panel = unit.lane / lhs.panelLanes;
-        const uint8_t *start =
-            packed.data() + groups * rows.offset + panel * groups * lhs.rows() * lhs.rowBytes(rows);
-        // A tap that meets padding only has no pieces, and perhaps nothing is packed.
-        const uint8_t *lanes[mostPieceRows] = {};
-        for (int64_t lane = 0; lane < unit.lanes && !own.empty(); ++lane)
-          lanes[lane] = start + (unit.lane % lhs.panelLanes + lane) * lhs.laneBytes;
-        PieceTile tile = {};
-        tile.lanes = lanes;
-        tile.rows = unit.lanes;
-        tile.lhsStepBytes = lhs.stepBytes();
-        tile.lastStepBytes = lhs.laneBytes;
-        tile.pieces = own.data();
-        tile.count = static_cast<int64_t>(own.size());
-        tile.sums = sums.floats() + (unit.tap * lhs.lanes + unit.lane) * sumStride +
-                    unit.panel * rhs.panelLanes;
-        tile.sumStride = sumStride;
-        tile.first = first;
-        kernel.multiply(tile);
-      }
+    std::vector<Piece> &own = pieces[turns.slot()];
+    const Unit *before = nullptr;
+    for (int64_t i; turns.take(i);) {
+      const Unit &unit = units[static_cast<size_t>(i)];
+      if (!before || before->tap != unit.tap || before->panel != unit.panel)
+        collect(unit, groups, own);
+      before = &unit;
+      const Packing &rows =
+          lhs.packings[lhs.ofTap[static_cast<size_t>(unit.tap % shape.kernel[2])].packing];
+      const int64_t panel = unit.lane / lhs.panelLanes;
+      const uint8_t *start =
+          packed.data() + groups * rows.offset + panel * groups * lhs.rows() * lhs.rowBytes(rows);
+      // A tap that meets padding only has no pieces, and perhaps nothing is packed.
+      const uint8_t *lanes[mostPieceRows] = {};
+      for (int64_t lane = 0; lane < unit.lanes && !own.empty(); ++lane)
+        lanes[lane] = start + (unit.lane % lhs.panelLanes + lane) * lhs.laneBytes;
+      PieceTile tile = {};
+      tile.lanes = lanes;
+      tile.rows = unit.lanes;
+      tile.lhsStepBytes = lhs.stepBytes();
+      tile.lastStepBytes = lhs.laneBytes;
+      tile.pieces = own.data();
+      tile.count = static_cast<int64_t>(own.size());
+      tile.sums = sums.floats() + (unit.tap * lhs.lanes + unit.lane) * sumStride +
+                  unit.panel * rhs.panelLanes;
+      tile.sumStride = sumStride;
+      tile.first = first;
+      kernel.multiply(tile);
     }
     micro.leave(state);
   });

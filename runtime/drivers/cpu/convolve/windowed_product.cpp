@@ -13,6 +13,9 @@ namespace {
 // as long as four k.
 constexpr int64_t mostJoinedDepth = 48;
 
+// Threads that are not equally fast take more or fewer.
+constexpr int64_t unitsPerThread = 4;
+
 // A thread goes through this many bytes of images and results once per panel of the filter.
 constexpr int64_t blockOfSamplesBytes = 256 << 10;
 
@@ -138,13 +141,16 @@ void WindowedProduct::run(const void *lhs, const void *packedFilter, const float
   const int64_t ofSample = Convolution::product(results) * columns;
   const int64_t sampleBytes = Convolution::product(sources) * depth * lhsBytes +
                               ofSample * static_cast<int64_t>(dtypeSize(shape.out));
-  const int64_t block =
-      std::clamp<int64_t>(blockOfSamplesBytes / sampleBytes, 1, ceilDivide(samples, threads));
+  const int64_t block = std::clamp<int64_t>(blockOfSamplesBytes / sampleBytes, 1,
+                                            ceilDivide(samples, threads * unitsPerThread));
   const int64_t blocks = ceilDivide(samples, block);
   // Few samples: threads share one, by panels, so that each reads a part of the filter only, or the
   // rows of each class.
-  const int64_t parts = blocks >= threads ? 1 : threads;
-  const bool byPanels = panels >= parts;
+  // Each part copies a sample anew.
+  const bool byPanels = panels >= threads;
+  const int64_t parts = blocks >= threads     ? 1
+                        : !byPanels || copies ? threads
+                                              : std::min(panels, threads * unitsPerThread);
   size_t pixels = 0, taps = 0;
   for (const Class &each : classes) {
     pixels += static_cast<size_t>(each.pixels * block);
@@ -155,52 +161,49 @@ void WindowedProduct::run(const void *lhs, const void *packedFilter, const float
     own.rows.reserve(pixels);
     own.pieces.reserve(taps);
   }
-  team.forRange(threads, 1, [&](int64_t firstSlot, int64_t lastSlot) {
+  team.shareOut(blocks * parts, threads, [&](Turns &turns) {
     alignas(64) uint8_t state[microKernelStateBytes];
     micro.enter(state);
-    for (int64_t slot = firstSlot; slot < lastSlot; ++slot)
-      for (int64_t i = blocks * parts * slot / threads; i < blocks * parts * (slot + 1) / threads;
-           ++i) {
-        Workspace &own = workspaces[static_cast<size_t>(slot)];
-        const int64_t first = i / parts * block, part = i % parts;
-        const int64_t count = std::min(block, samples - first);
-        collect(copies ? copy(lhs, first, count, own) : static_cast<const uint8_t *>(lhs), first,
-                count, own);
-        // The panel stays in the cache for all classes, of which small images have many.
-        const int64_t firstPanel = byPanels ? panels * part / parts : 0;
-        const int64_t lastPanel = byPanels ? panels * (part + 1) / parts : panels;
-        // The tiles of all classes, which parts share.
-        int64_t allTiles = 0;
-        for (const Class &each : classes)
-          allTiles += ceilDivide(each.pixels * count, kernel.rows);
-        const int64_t firstTile = allTiles * part / parts, lastTile = allTiles * (part + 1) / parts;
-        // The lanes of a class, from `lane` on, before which there are `before` tiles.
-        auto laneRange = [&](const Class &each, int64_t lane, int64_t before) {
-          const int64_t rows = each.pixels * count, tiles = ceilDivide(rows, kernel.rows);
-          if (byPanels)
-            return std::pair(lane, lane + rows);
-          const auto laneOf = [&](int64_t tile) {
-            return lane +
-                   std::min(std::clamp<int64_t>(tile - before, 0, tiles) * kernel.rows, rows);
-          };
-          return std::pair(laneOf(firstTile), laneOf(lastTile));
+    Workspace &own = workspaces[turns.slot()];
+    for (int64_t i; turns.take(i);) {
+      const int64_t first = i / parts * block, part = i % parts;
+      const int64_t count = std::min(block, samples - first);
+      collect(copies ? copy(lhs, first, count, own) : static_cast<const uint8_t *>(lhs), first,
+              count, own);
+      // The panel stays in the cache for all classes, of which small images have many.
+      const int64_t firstPanel = byPanels ? panels * part / parts : 0;
+      const int64_t lastPanel = byPanels ? panels * (part + 1) / parts : panels;
+      // The tiles of all classes, which parts share.
+      int64_t allTiles = 0;
+      for (const Class &each : classes)
+        allTiles += ceilDivide(each.pixels * count, kernel.rows);
+      const int64_t firstTile = allTiles * part / parts, lastTile = allTiles * (part + 1) / parts;
+      // The lanes of a class, from `lane` on, before which there are `before` tiles.
+      auto laneRange = [&](const Class &each, int64_t lane, int64_t before) {
+        const int64_t rows = each.pixels * count, tiles = ceilDivide(rows, kernel.rows);
+        if (byPanels)
+          return std::pair(lane, lane + rows);
+        const auto laneOf = [&](int64_t tile) {
+          return lane + std::min(std::clamp<int64_t>(tile - before, 0, tiles) * kernel.rows, rows);
         };
-        for (int64_t panel = firstPanel; panel < lastPanel; ++panel) {
-          int64_t lane = 0, tile = 0;
-          for (const Class &each : classes) {
-            const auto [begin, end] = laneRange(each, lane, tile);
-            lane += each.pixels * count;
-            tile += ceilDivide(each.pixels * count, kernel.rows);
-            if (!isZero(each))
-              multiply(each, panel, own, begin, end, static_cast<const uint8_t *>(packedFilter),
-                       bias, result.values);
-            else if (panel == firstPanel)
-              fillZeros(own, begin, end, panel, lastPanel, result.values);
-          }
+        return std::pair(laneOf(firstTile), laneOf(lastTile));
+      };
+      for (int64_t panel = firstPanel; panel < lastPanel; ++panel) {
+        int64_t lane = 0, tile = 0;
+        for (const Class &each : classes) {
+          const auto [begin, end] = laneRange(each, lane, tile);
+          lane += each.pixels * count;
+          tile += ceilDivide(each.pixels * count, kernel.rows);
+          if (!isZero(each))
+            multiply(each, panel, own, begin, end, static_cast<const uint8_t *>(packedFilter), bias,
+                     result.values);
+          else if (panel == firstPanel)
+            fillZeros(own, begin, end, panel, lastPanel, result.values);
         }
-        if (parts == 1)
-          result.finish(result.at(first * ofSample), first * ofSample, (first + count) * ofSample);
       }
+      if (parts == 1)
+        result.finish(result.at(first * ofSample), first * ofSample, (first + count) * ofSample);
+    }
     micro.leave(state);
   });
   if (parts > 1)

@@ -4,6 +4,7 @@
 // columns and a factor in the 16 registers. A step is one k. 16-bit operands are widened while they
 // are packed.
 #include "mpc-rt/dtype.h"
+#include "runtime/drivers/cpu/kernels/finished_panel.h"
 #include "runtime/drivers/cpu/kernels/widened_panels.h"
 
 namespace mpc::rt {
@@ -16,7 +17,6 @@ struct Vectors256 {
   // A step is so short that lines of several are spread over the groups of rows that read them.
   static constexpr int64_t lanes = 8, panelRows = 6, panelColumns = 16, fetchingSteps = 4,
                            lhsStepsAhead = 0, tileFetchingSteps = 4, stepsSideBySide = 1;
-  static constexpr int finishedDtype = -1;
   static constexpr bool masksLoads = false;
   static constexpr int64_t parts = 1;
   static constexpr int64_t copies = 1, lhsCopies = 1;
@@ -24,6 +24,20 @@ struct Vectors256 {
   static Sums zero() { return _mm256_setzero_ps(); }
   static Sums load(const float *from) { return _mm256_load_ps(from); }
   static void store(float *to, Sums sums) { _mm256_store_ps(to, sums); }
+  static Sums repeat(float number) { return _mm256_set1_ps(number); }
+  static Sums plus(Sums a, Sums b) { return _mm256_add_ps(a, b); }
+  static Sums larger(Sums a, Sums b) { return _mm256_max_ps(a, b); }
+  static Sums loadFirst(const float *from, int64_t count, Sums others) {
+    if (count >= lanes)
+      return _mm256_loadu_ps(from);
+    const Words mask = firstOf(count);
+    return _mm256_blendv_ps(others, _mm256_maskload_ps(from, mask), _mm256_castsi256_ps(mask));
+  }
+  // All bits of the first `count` lanes.
+  static Words firstOf(int64_t count) {
+    const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(count)), lane);
+  }
   static Words loadWords(const void *from) {
     return _mm256_load_si256(static_cast<const __m256i *>(from));
   }
@@ -62,9 +76,7 @@ struct Float32 {
   static __m256i load(const float *from, int64_t count) {
     if (count >= Vectors256::lanes)
       return _mm256_loadu_si256(reinterpret_cast<const __m256i *>(from));
-    const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-    return _mm256_maskload_epi32(reinterpret_cast<const int *>(from),
-                                 _mm256_cmpgt_epi32(_mm256_set1_epi32(int(count)), lane));
+    return _mm256_maskload_epi32(reinterpret_cast<const int *>(from), Vectors256::firstOf(count));
   }
 };
 
@@ -91,8 +103,25 @@ struct Float16 {
   }
 };
 
+struct Float32Row : Vectors256 {
+  static constexpr int64_t bytes = 4;
+  static __m256 round(__m256 x) { return x; }
+  static void storeRow(void *to, __m256 values) {
+    _mm256_storeu_ps(static_cast<float *>(to), values);
+  }
+  // Masked stores take many cycles on AMD's CPUs.
+  static void storeFirst(void *to, __m256 values, int64_t count) {
+    alignas(32) float all[lanes];
+    store(all, values);
+    for (int64_t i = 0; i < count; ++i)
+      static_cast<float *>(to)[i] = all[i];
+  }
+};
+
 struct Step : Vectors256 {
   static constexpr int64_t depth = 1;
+  static constexpr int finishedDtype = MPC_RT_FLOAT32;
+  using Finish = FinishedPanel<Float32Row>;
   static Sums add(Sums sums, Words factors, Words row) {
     return _mm256_fmadd_ps(_mm256_castsi256_ps(factors), _mm256_castsi256_ps(row), sums);
   }

@@ -13,7 +13,7 @@ namespace {
 
 // VDPBF16PS leaves no subnormal sums, nor does an addition while a context computes
 // (docs/decisions/0150): what VCVTNEPS2BF16 takes for zero does not come here.
-struct BFloat16Row {
+struct BFloat16Row : Vectors512 {
   static constexpr int64_t bytes = 2;
   static __m256i narrow(__m512 x) {
     const __m256bh narrow = _mm512_cvtneps_pbh(x);
@@ -22,7 +22,7 @@ struct BFloat16Row {
   static __m512 round(__m512 x) {
     return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(narrow(x)), 16));
   }
-  static void store(void *to, __m512 values) {
+  static void storeRow(void *to, __m512 values) {
     _mm256_storeu_si256(static_cast<__m256i *>(to), narrow(values));
   }
   static void storeFirst(void *to, __m512 values, int64_t count) {
@@ -36,7 +36,7 @@ struct BFloat16Row {
 struct Step : Vectors512 {
   static constexpr int64_t depth = 2;
   static constexpr int finishedDtype = MPC_RT_BFLOAT16;
-  using Finish = Finish512<BFloat16Row>;
+  using Finish = FinishedPanel<BFloat16Row>;
   static __m512 add(__m512 sums, __m512i factors, __m512i row) {
     return _mm512_dpbf16_ps(sums, reinterpret_cast<__m512bh>(factors),
                             reinterpret_cast<__m512bh>(row));

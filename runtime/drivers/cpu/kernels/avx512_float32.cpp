@@ -39,10 +39,10 @@ struct Float16 {
   }
 };
 
-struct Float32Row {
+struct Float32Row : Vectors512 {
   static constexpr int64_t bytes = 4;
   static __m512 round(__m512 x) { return x; }
-  static void store(void *to, __m512 values) { _mm512_storeu_ps(to, values); }
+  static void storeRow(void *to, __m512 values) { _mm512_storeu_ps(to, values); }
   // Masked stores take many cycles on AMD's CPUs.
   static void storeFirst(void *to, __m512 values, int64_t count) {
     if (count == 8)
@@ -55,7 +55,7 @@ struct Float32Row {
 struct Step : Vectors512 {
   static constexpr int64_t depth = 1;
   static constexpr int finishedDtype = MPC_RT_FLOAT32;
-  using Finish = Finish512<Float32Row>;
+  using Finish = FinishedPanel<Float32Row>;
   static __m512 add(__m512 sums, __m512i factors, __m512i row) {
     return _mm512_fmadd_ps(_mm512_castsi512_ps(factors), _mm512_castsi512_ps(row), sums);
   }

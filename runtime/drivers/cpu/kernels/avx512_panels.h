@@ -8,6 +8,7 @@
 #define MPC_RUNTIME_DRIVERS_CPU_KERNELS_AVX512_PANELS_H
 
 #include "mpc-rt/dtype.h"
+#include "runtime/drivers/cpu/kernels/finished_panel.h"
 #include "runtime/drivers/cpu/kernels/transpose16.h"
 #include "runtime/drivers/cpu/kernels/vector_panels.h"
 
@@ -31,6 +32,12 @@ struct Vectors512 {
   static Sums zero() { return _mm512_setzero_ps(); }
   static Sums load(const float *from) { return _mm512_load_ps(from); }
   static void store(float *to, Sums sums) { _mm512_store_ps(to, sums); }
+  static Sums repeat(float number) { return _mm512_set1_ps(number); }
+  static Sums plus(Sums a, Sums b) { return _mm512_add_ps(a, b); }
+  static Sums larger(Sums a, Sums b) { return _mm512_max_ps(a, b); }
+  static Sums loadFirst(const float *from, int64_t count, Sums others) {
+    return _mm512_mask_loadu_ps(others, firstOf(count), from);
+  }
   static Words loadWords(const void *from) { return _mm512_load_si512(from); }
   static Words noWords() { return _mm512_setzero_si512(); }
   static constexpr int64_t parts = 1;
@@ -48,63 +55,6 @@ struct Vectors512 {
     else
       _mm512_mask_storeu_epi32(to, firstOf(count), values);
   }
-};
-
-// `Row` is what the result is rounded to. Least values: where both operands of a maximum are zeros,
-// or one is NaN, it is the second.
-template <typename Row> class Finish512 {
-public:
-  // All columns of the panel exist.
-  template <int64_t count, int64_t vectors>
-  static void storeSums(const __m512 (&sums)[count][vectors], const FinishedRows &to) {
-    if (!to.bias && !to.relu) {
-      for (int64_t i = 0; i < count; ++i)
-        for (int64_t j = 0; j < vectors; ++j)
-          Row::store(to.rows[i] + j * lanes * Row::bytes, sums[i][j]);
-      return;
-    }
-    const Finish512 finish(to);
-    __m512 bias[vectors];
-    for (int64_t j = 0; j < vectors; ++j)
-      bias[j] = finish.biasAt(j * lanes, ~__mmask16{0});
-    for (int64_t i = 0; i < count; ++i)
-      for (int64_t j = 0; j < vectors; ++j)
-        Row::store(to.rows[i] + j * lanes * Row::bytes, finish.of(sums[i][j], bias[j]));
-  }
-  // Finishes sums in memory, where columns are missing: once, in place of once in each kernel.
-  [[gnu::noinline]] static void storeRows(const float *sums, int64_t stride, int64_t count,
-                                          const FinishedRows &to) {
-    const Finish512 finish(to);
-    const bool isAll = !to.bias && !to.relu; // that rounding does
-    for (int64_t column = 0; column < to.columns; column += lanes) {
-      const int64_t left = to.columns - column;
-      const __m512 bias = finish.biasAt(column, firstOf(left));
-      for (int64_t i = 0; i < count; ++i) {
-        const __m512 sum = _mm512_loadu_ps(sums + i * stride + column);
-        const __m512 values = isAll ? sum : finish.of(sum, bias);
-        uint8_t *target = to.rows[i] + column * Row::bytes;
-        if (left >= lanes)
-          Row::store(target, values);
-        else
-          Row::storeFirst(target, values, left);
-      }
-    }
-  }
-
-private:
-  static constexpr int64_t lanes = Vectors512::lanes;
-  // To add -0 and to take the larger one of -infinity change nothing.
-  explicit Finish512(const FinishedRows &to)
-      : bias(to.bias), least(_mm512_set1_ps(to.relu ? 0.0f : -__builtin_inff())) {}
-  __m512 biasAt(int64_t column, __mmask16 mask) const {
-    const __m512 none = _mm512_set1_ps(-0.0f);
-    return bias ? _mm512_mask_loadu_ps(none, mask, bias + column) : none;
-  }
-  __m512 of(__m512 sums, __m512 added) const {
-    return _mm512_max_ps(least, _mm512_add_ps(Row::round(sums), added));
-  }
-  const float *const bias;
-  const __m512 least;
 };
 
 constexpr int64_t panelRows = Vectors512::panelRows, panelColumns = Vectors512::panelColumns;

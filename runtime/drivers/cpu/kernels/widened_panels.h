@@ -71,7 +71,9 @@ constexpr MicroKernel widenedKernel(const char *name, int64_t groupPanels) {
           {&Pieces::ofManyColumns, &Pieces::ofFewColumns},
           /*weights=*/nullptr,
           /*multiplyAndPack=*/nullptr,
-          &Pieces::ofThreeVectors};
+          &Pieces::ofThreeVectors,
+          /*piecesOfVector=*/nullptr,
+          {Step::lhsCopies == 1 ? &Pieces::ofThreeVectors : nullptr}};
 }
 
 } // namespace
