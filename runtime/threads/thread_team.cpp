@@ -46,8 +46,8 @@ void forkTeam(void (*body)(void *), void *data, unsigned threads) {
   orderAfter(data);
 }
 
-// So many let the fastest thread take a sixteenth more than the slowest, and cost a call each.
-constexpr int64_t chunksPerThread = 8;
+// With so many two threads end their loop within an eighth of it; each costs a call.
+constexpr int64_t chunksPerThread = 4;
 
 struct Loop {
   mpc_rt_kernel_fn kernel;

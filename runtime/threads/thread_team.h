@@ -10,6 +10,7 @@
 #include "mpc-rt/executable.h"
 #include "runtime/threads/worker_pool.h"
 
+#include <algorithm>
 #include <pthread.h>
 
 namespace mpc::rt {
@@ -33,6 +34,12 @@ public:
   // threads that were asked for alone, not on how many the system grants. There are several chunks
   // per thread if they are not smaller than a grain. Nested calls run inline.
   void parallelFor(mpc_rt_kernel_fn kernel, void *const *arguments, int64_t count, int64_t grain);
+
+  // A grain with which there is one chunk per thread at most: where a chunk reads all of what
+  // others read, or its part of many rows.
+  int64_t grainOfOneChunk(int64_t count, int64_t least = 1) const {
+    return std::max(least, count / size + (count % size != 0));
+  }
 
   // The same for a callable (int64_t begin, int64_t end).
   template <typename Body> void forRange(int64_t count, int64_t grain, const Body &body) {

@@ -97,9 +97,8 @@ public:
     rowLoop = &loop;
     splitsRows = true;
     // Each part reads all weights in each step, so that there is one per thread.
-    const int64_t rowsOfThread =
-        std::max(fewestRows, ceilDivide(loop.count, static_cast<int64_t>(team.threads())));
-    team.forRange(loop.count, rowsOfThread, [&](int64_t begin, int64_t end) {
+    const int64_t grain = team.grainOfOneChunk(loop.count, fewestRows);
+    team.forRange(loop.count, grain, [&](int64_t begin, int64_t end) {
       if (const int32_t status = loop.body(loop.call, begin, end))
         failure = status;
     });

@@ -143,7 +143,7 @@ void BlockedProduct::runRows(const Contraction &shape, const void *lhs, const vo
     kernel.leave(state);
   };
   if (sharesColumns(shape, end - begin))
-    team.forRange(panels, 1, multiply);
+    team.forRange(panels, team.grainOfOneChunk(panels), multiply);
   else
     multiply(0, panels);
 }

@@ -44,13 +44,16 @@ void finishResult(const ContractionCall &call, ContractionMemory &memory, void *
 void sumColumns(const Contraction &c, ContractionMemory &memory, const void *rhs, void *sums) {
   auto *to = static_cast<float *>(sums);
   constexpr int64_t columns = 64; // some lines of memory of each row
-  const int64_t grain = std::max<int64_t>(conversionGrain / std::max<int64_t>(c.k * columns, 1), 1);
-  memory.team.forRange(ceilDivide(c.n, columns), grain, [&](int64_t begin, int64_t end) {
-    const int64_t first = begin * columns, count = std::min(end * columns, c.n) - first;
-    std::fill_n(to + first, count, 0.0f);
-    memory.vectors.addRows[c.rhs](at(rhs, first, c.rhs), static_cast<size_t>(c.n),
-                                  static_cast<size_t>(c.k), to + first, static_cast<size_t>(count));
-  });
+  const int64_t least = std::max<int64_t>(conversionGrain / std::max<int64_t>(c.k * columns, 1), 1);
+  const int64_t parts = ceilDivide(c.n, columns);
+  memory.team.forRange(
+      parts, memory.team.grainOfOneChunk(parts, least), [&](int64_t begin, int64_t end) {
+        const int64_t first = begin * columns, count = std::min(end * columns, c.n) - first;
+        std::fill_n(to + first, count, 0.0f);
+        memory.vectors.addRows[c.rhs](at(rhs, first, c.rhs), static_cast<size_t>(c.n),
+                                      static_cast<size_t>(c.k), to + first,
+                                      static_cast<size_t>(count));
+      });
 }
 
 void applyBits(const Contraction &c, ContractionMemory &memory, const ReluBits &bits, int64_t first,

@@ -53,8 +53,10 @@ void multiply(const ContractionCall &call, ContractionMemory &memory, void *out)
           .epilogue[c.out][(c.hasBias ? epilogueBias : 0u) | (c.relu ? epilogueRelu : 0u) |
                            (c.accumulate ? epilogueAccumulate : 0u)];
   // Columns are split, not sums: the result does not depend on the number of threads.
-  const int64_t grain = std::clamp<int64_t>(conversionGrain / c.k, 64, panel);
-  memory.team.forRange((c.n + 15) / 16, (grain + 15) / 16, [&](int64_t begin, int64_t end) {
+  const int64_t least = std::clamp<int64_t>(conversionGrain / c.k, 64, panel);
+  const int64_t parts = (c.n + 15) / 16;
+  const int64_t grain = memory.team.grainOfOneChunk(parts, (least + 15) / 16);
+  memory.team.forRange(parts, grain, [&](int64_t begin, int64_t end) {
     const int64_t last = std::min(end * 16, c.n);
     for (int64_t first = begin * 16; first < last; first += panel) {
       PanelSums sums(at(call.rhs, first, stored));
