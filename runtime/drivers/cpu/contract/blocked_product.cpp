@@ -184,6 +184,7 @@ uint32_t BlockedProduct::multiplyRows(const Contraction &shape, const Block &blo
       multiply = pieces.multiplyCopies;
   }
   tile.pieces = chunks;
+  const EvenTiles tiles(block.rows, pieces.rows);
   for (int64_t column = 0; column < block.columns; column += pieces.columns) {
     tile.count = 0;
     for (int64_t first = 0; first < steps; first += kernel.steps)
@@ -199,8 +200,8 @@ uint32_t BlockedProduct::multiplyRows(const Contraction &shape, const Block &blo
         at(result.out, (block.batch * shape.m + block.row) * shape.n + block.column + column,
            shape.out));
     const uint8_t *lane = lanesOfBlock;
-    for (int64_t row = 0; row < block.rows; row += pieces.rows) {
-      const int64_t rows = std::min(pieces.rows, block.rows - row);
+    for (int64_t row = 0, index = 0; index < tiles.count(); row += tiles.rowsOf(index++)) {
+      const int64_t rows = tiles.rowsOf(index);
       const uint8_t *lanes[mostPieceRows];
       for (int64_t i = 0; i < rows; ++i, lane += laneBytes) {
         lanes[i] = lane;

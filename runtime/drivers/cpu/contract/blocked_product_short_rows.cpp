@@ -83,6 +83,7 @@ uint32_t BlockedProduct::multiplyShortRows(const Contraction &shape, const void 
   tile.sumStride = pieces.columns;
   if (pieces.finishedDtype == static_cast<int>(shape.out) && isComplete && !shape.accumulate)
     tile.finished = &finished;
+  const EvenTiles tiles(count, pieces.rows);
   for (int64_t panel = 0; panel < weights.panels; ++panel) {
     const int64_t column = panel * pieces.columns;
     finished.columns = std::min(pieces.columns, shape.n - column);
@@ -92,10 +93,10 @@ uint32_t BlockedProduct::multiplyShortRows(const Contraction &shape, const void 
       chunks[tile.count++] = {step * pieces.laneBytes,
                               chunkOf(right, weights, step / kernel.steps, panel),
                               std::min(kernel.steps, steps - step)};
-    for (int64_t row = 0; row < count; row += pieces.rows) {
+    for (int64_t row = 0, index = 0; index < tiles.count(); row += tiles.rowsOf(index++)) {
       const uint8_t *starts[mostPieceRows];
       uint8_t *target = values + row * rowBytes + column * elementBytes(shape.out);
-      tile.rows = std::min(pieces.rows, count - row);
+      tile.rows = tiles.rowsOf(index);
       for (int64_t i = 0; i < tile.rows; ++i) {
         if (fetches)
           fetchLines(target + i * rowBytes, finished.columns * elementBytes(shape.out));

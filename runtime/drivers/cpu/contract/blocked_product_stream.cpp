@@ -149,7 +149,8 @@ void BlockedProduct::multiplyStreamedBlock(const Contraction &shape, const Strea
   const PieceKernel &pieces = lanePieces(shape);
   const PanelOperand right = rhsOf(shape, nullptr, isNarrow(shape));
   const int64_t steps = stepsOf(shape.k), chunks = ceilDivide(steps, kernel.steps);
-  const int64_t groups = ceilDivide(block.count, pieces.rows);
+  const EvenTiles tiles(block.count, pieces.rows);
+  const int64_t groups = tiles.count();
   // Groups of rows share the fetching.
   const int64_t allLines = ceilDivide(right.stepBytes * pieces.fetchingSteps, cacheLine);
   const int64_t linesAtOnce = ceilDivide(allLines, groups);
@@ -170,7 +171,7 @@ void BlockedProduct::multiplyStreamedBlock(const Contraction &shape, const Strea
     tile.count = std::min(chunksAtOnce, chunks - first);
     const bool isEnd = first + tile.count == chunks;
     tile.lastStepBytes = isEnd ? block.rows.lastStepBytes : pieces.laneBytes;
-    for (int64_t group = 0; group < groups; ++group) {
+    for (int64_t row = 0, group = 0; group < groups; row += tiles.rowsOf(group++)) {
       const bool fetches = group < fetchingGroups && (!isEnd || block.fetchesNext);
       tile.nextLines = fetches ? linesAtOnce : 0;
       for (int64_t i = 0; i < tile.count; ++i) {
@@ -184,8 +185,7 @@ void BlockedProduct::multiplyStreamedBlock(const Contraction &shape, const Strea
                       block.panel + isEnd) +
               group * linesAtOnce * cacheLine * (ownSteps / pieces.fetchingSteps);
       }
-      const int64_t row = block.count * group / groups;
-      tile.rows = block.count * (group + 1) / groups - row;
+      tile.rows = tiles.rowsOf(group);
       tile.lanes = lanes + row;
       tile.sums = sums + row * pieces.columns;
       (block.rows.areCopies ? pieces.multiplyCopies : pieces.multiply)(tile);

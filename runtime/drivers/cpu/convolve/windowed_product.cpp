@@ -287,8 +287,9 @@ void WindowedProduct::multiply(const Class &windows, int64_t panel, Workspace &o
   if (kernel.finishedDtype == static_cast<int>(shape.out))
     tile.finished = &finished;
   const auto multiplyTile = copies ? kernel.multiplyCopies : kernel.multiply;
-  for (int64_t row = begin; row < end; row += kernel.rows) {
-    tile.rows = std::min(kernel.rows, end - row);
+  const EvenTiles tiles(end - begin, kernel.rows);
+  for (int64_t row = begin, index = 0; index < tiles.count(); row += tiles.rowsOf(index++)) {
+    tile.rows = tiles.rowsOf(index);
     tile.lanes = own.lanes.data() + row;
     for (int64_t i = 0; i < tile.rows; ++i) {
       targets[i] = static_cast<uint8_t *>(out) +

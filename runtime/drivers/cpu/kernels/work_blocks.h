@@ -22,6 +22,20 @@ inline const uint8_t *at(const void *base, int64_t element, mpc_rt_dtype_t dtype
   return static_cast<const uint8_t *>(base) + element * static_cast<int64_t>(dtypeSize(dtype));
 }
 
+// Rows in as few tiles as they need, whose numbers of rows differ by one at most: the few sums of a
+// small rest would wait for each other.
+class EvenTiles {
+public:
+  EvenTiles(int64_t rows, int64_t most)
+      : tiles(ceilDivide(rows, most)), fewer(tiles > 0 ? rows / tiles : 0),
+        larger(rows - fewer * tiles) {}
+  int64_t count() const { return tiles; }
+  int64_t rowsOf(int64_t tile) const { return fewer + (tile < larger); }
+
+private:
+  int64_t tiles, fewer, larger;
+};
+
 } // namespace mpc::rt
 
 #endif
