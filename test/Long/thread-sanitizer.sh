@@ -12,7 +12,7 @@ tools=$(realpath "$1")/bin
 cd "$(dirname "$0")/../.."
 build=build/tsan
 suites=(MpcRuntimeBaseTests MpcRuntimeCollectivesTests MpcRuntimeConformanceTests MpcRuntimeExecutionTests
-  MpcRuntimeInitializersTests MpcRuntimeProductTests MpcRuntimeScalerTests MpcDataTests MpcCheckpointTests MpcTrainingTests)
+  MpcRuntimeInitializersTests MpcRuntimeProductTests MpcRuntimeScalerTests MpcRuntimeThreadsTests MpcDataTests MpcCheckpointTests MpcTrainingTests)
 
 cmake --preset tsan >/dev/null
 cmake --build --preset tsan -j "$(nproc)" --target mpcrt mpc-run mpc-test-parts mpc-test-gather "${suites[@]}" | tail -n 1

@@ -103,6 +103,8 @@ constexpr const char *emerald = "Emerald Rapids", *zen = "Zen 4, Emerald Rapids"
 constexpr KernelRule<Traits> rules[] = {
     {zen4 | zen5, avx512Kernels, float32Operands, isOfFewImages, Taken::own,
      "few images of few channels, by one team of threads", "Zen 4 and 5"},
+    {zen3, avx2Kernel, float32Operands, isOfFewImages, Taken::own,
+     "few images of few channels, by one team of threads", "Zen 3"},
     {everyCpu, anyKernel, anyOperands, hasFewChannels, Taken::library, "few channels or filters",
      zen},
     {otherCpus, amxKernel, anyOperands, isWidened, Taken::own,

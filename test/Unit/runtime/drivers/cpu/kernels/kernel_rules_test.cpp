@@ -89,7 +89,29 @@ TEST(ContractionRules, KeepWeightsOnOneTeamWhereThatWasMeasured) {
     const ContractionTraits ofShortSums{avx512Float32, ofFewTerms, isKept, /*launches=*/false};
     EXPECT_EQ(isWorthwhile(zen5, ofShortSums).isTaken, isKept);
     EXPECT_FALSE(isWorthwhile(zen4, ofShortSums).isTaken);
+    const ContractionTraits onAvx2{avx2Float32, ofFewTerms, isKept, /*launches=*/false};
+    EXPECT_EQ(isWorthwhile(zen3, onAvx2).isTaken, isKept);
   }
+}
+
+// Few images of few channels, too.
+TEST(ConvolutionRules, KeepFewImagesOnOneTeamWhereThatWasMeasured) {
+  Convolution shape;
+  shape.direction = MPC_RT_CONVOLUTION_FORWARD;
+  shape.batch = 1, shape.spatial = 2, shape.groups = 1;
+  shape.channels = 3, shape.filters = 16;
+  shape.images = {1, 64, 64}, shape.outputs = {1, 32, 32};
+  shape.kernel = {1, 3, 3}, shape.strides = {1, 2, 2};
+  shape.lhs = shape.rhs = shape.out = MPC_RT_FLOAT32;
+  const auto isTaken = [&](CpuKind kind, const MicroKernel &kernel) {
+    return isWorthwhile(kind, kernel, shape, /*widens=*/false).isTaken;
+  };
+  EXPECT_TRUE(isTaken(zen3, avx2Float32));
+  EXPECT_TRUE(isTaken(zen4, avx512Float32));
+  EXPECT_TRUE(isTaken(zen5, avx512Float32));
+  EXPECT_FALSE(isTaken(intelWithAmx, avx512Float32Ahead));
+  shape.batch = 4096;
+  EXPECT_FALSE(isTaken(zen3, avx2Float32));
 }
 
 class KernelRules : public ::testing::TestWithParam<uint32_t> {
