@@ -13,7 +13,7 @@ namespace mpc::rt {
 constexpr int64_t nearResultBytes = 24 << 10, mostResultBytes = 48 << 10;
 
 // Operands and results of so many bytes leave the near caches.
-constexpr int64_t fewestBytesToFetch = 1 << 20;
+constexpr int64_t fewestBytesToFetch = 8 << 20;
 
 static int64_t shortRowsAtOnce(const Contraction &shape) {
   constexpr int64_t unit = 12, most = 60;
