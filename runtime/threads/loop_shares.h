@@ -30,7 +30,7 @@ inline void cutIntoShares(LoopShare *shares, int64_t parts, int64_t count) noexc
   }
 }
 
-// What one thread takes of a loop.
+// The iterations that one thread takes.
 class Turns {
 public:
   // No two threads in the loop have the same `slot`.
