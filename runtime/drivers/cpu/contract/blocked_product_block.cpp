@@ -24,9 +24,7 @@ public:
         rowPanels(ceilDivide(block.rows, kernel.rows)),
         packingTiles(rowPanels - (block.rows % kernel.rows ? 1 : 0)),
         sourceBytes(elementBytes(block.rhs.dtype)),
-        laneGroups(block.rhs.depthContiguous ? kernel.columns / PackedSteps::vectorLanes : 1),
-        multiplyAndPack(packs && !block.rhsSums && groupPanels == 1 &&
-                                packingTiles >= std::max(laneGroups, fewestPackingTiles)
+        multiplyAndPack(packs && !block.rhsSums && packingTiles >= fewestPackingTiles
                             ? find(kernel, block.rhs)
                             : nullptr),
         next(groupAt(0)) {}
@@ -40,7 +38,7 @@ public:
     next = groupAt(group.index + 1);
     done = 0;
     const int64_t tiles = tilesOf(group);
-    isPackedInTiles = packsInTiles(next);
+    isPackedInTiles = packsInTiles(next, group);
     if (isPackedInTiles)
       beginTurns();
     else if (packsParts)
@@ -64,11 +62,8 @@ private:
     if (next.steps == 0)
       return {};
     if (isPackedInTiles) {
-      tile.packed = {turnRows.first, block.rhs.stride, turn.steps,
-                     const_cast<uint8_t *>(next.data) + turn.step * kernel.rhsStepBytes +
-                         turn.lane * stepBytesOfLane};
-      turn = partAfter(turn);
-      turnRows = sourceOf(nextRows, turn);
+      if (tile.missingRows == 0)
+        takeTurn(tile);
       return isLast ? firstSourceAfterNext() : turnRows;
     }
     if (packsParts)
@@ -137,9 +132,10 @@ private:
   }
   MemoryRows firstSourceAfterNext() const {
     const Group afterNext = groupAt(next.index + 1);
-    return packsInTiles(afterNext)
-               ? sourceOf(block.rhs.rowsOf(afterNext.panel, 1, afterNext.step, afterNext.steps),
-                          partFrom(afterNext, 0, 0, stepsOfTile(afterNext)))
+    if (afterNext.steps == 0)
+      return {};
+    return packsInTiles(afterNext, next)
+               ? sourceOf(rowsOf(afterNext), partOf(afterNext, {}, stepsOfTile(afterNext, next)))
                : sourceOf(afterNext, partAt(afterNext, 0, stepsOfPart(afterNext, tilesOf(next))));
   }
 
@@ -149,43 +145,75 @@ private:
     return kernel.multiplyAndPack ? kernel.multiplyAndPack[rhs.dtype][rhs.depthContiguous ? 1 : 0]
                                   : nullptr;
   }
-  // Lanes and steps are all there.
-  bool packsInTiles(const Group &of) const {
-    return multiplyAndPack && of.steps > 0 && (of.panel + 1) * kernel.columns <= block.rhs.lanes &&
-           (laneGroups == 1 || of.steps % PackedSteps::stepsAtOnce == 0);
+  // Parts of the same steps: a part has all of a group's lanes, or some of a panel's where k is
+  // contiguous.
+  int64_t partsOfSteps(const Group &of) const {
+    return block.rhs.depthContiguous ? of.panels * kernel.columns / PackedSteps::vectorLanes : 1;
+  }
+  // Lanes and steps are all there, and each part has one of the tiles of the group before.
+  bool packsInTiles(const Group &of, const Group &before) const {
+    return multiplyAndPack && of.steps > 0 &&
+           (of.panel + of.panels) * kernel.columns <= block.rhs.lanes &&
+           (!block.rhs.depthContiguous || of.steps % PackedSteps::stepsAtOnce == 0) &&
+           before.panels * packingTiles >= partsOfSteps(of);
   }
   // Where k is contiguous, whole lines of memory.
-  int64_t stepsOfTile(const Group &of) const {
-    const int64_t unit = laneGroups == 1 ? 1 : cacheLine / stepBytesOfLane;
-    return ceilDivide(ceilDivide(of.steps, packingTiles / laneGroups), unit) * unit;
+  int64_t stepsOfTile(const Group &of, const Group &before) const {
+    const int64_t unit = block.rhs.depthContiguous ? cacheLine / stepBytesOfLane : 1;
+    const int64_t turns = before.panels * packingTiles / partsOfSteps(of);
+    return ceilDivide(ceilDivide(of.steps, turns), unit) * unit;
   }
   void beginTurns() {
-    part = stepsOfTile(next);
-    turn = partFrom(next, /*lane=*/0, /*step=*/0, part);
-    nextRows = block.rhs.rowsOf(next.panel, 1, next.step, next.steps);
+    part = stepsOfTile(next, group);
+    nextRows = rowsOf(next);
+    turn = partOf(next, {}, part);
     turnRows = sourceOf(nextRows, turn);
   }
-  // Steps of a group's only panel: of all lanes, or of some where k is contiguous.
-  struct LanePart {
-    int64_t lane, step, steps; // no steps: all are packed
-  };
-  LanePart partFrom(const Group &of, int64_t lane, int64_t step, int64_t steps) const {
-    const bool isOver = lane >= laneGroups * PackedSteps::vectorLanes;
-    return {lane, step, isOver ? 0 : std::min(steps, of.steps - step)};
+  // Packs the next part with this tile.
+  void takeTurn(MicroTile &tile) {
+    const int64_t panelBytes = next.steps * kernel.rhsStepBytes;
+    tile.packed = {turnRows.first,
+                   block.rhs.stride,
+                   turn.steps,
+                   const_cast<uint8_t *>(next.data) + turn.panel * panelBytes +
+                       turn.step * kernel.rhsStepBytes + turn.lane * stepBytesOfLane,
+                   block.rhs.depthContiguous ? 1 : next.panels,
+                   panelBytes};
+    turn = partAfter(turn);
+    turnRows = sourceOf(nextRows, turn);
   }
-  LanePart partAfter(const LanePart &of) const {
-    const int64_t step = of.step + of.steps;
-    const bool isNextGroup = step >= next.steps;
-    return partFrom(next, of.lane + (isNextGroup ? PackedSteps::vectorLanes : 0),
-                    isNextGroup ? 0 : step, part);
+  struct LanePart {
+    int64_t panel, lane, step, steps; // no steps: all are packed
+  };
+  // The part that begins with the lane and step of `begin`.
+  LanePart partOf(const Group &of, const LanePart &begin, int64_t steps) const {
+    const bool isOver = begin.panel >= of.panels;
+    return {begin.panel, begin.lane, begin.step,
+            isOver ? 0 : std::min(steps, of.steps - begin.step)};
+  }
+  LanePart partAfter(LanePart of) const {
+    of.step += of.steps;
+    if (of.step >= next.steps) {
+      of.step = 0;
+      of.lane += PackedSteps::vectorLanes;
+      if (!block.rhs.depthContiguous || of.lane >= kernel.columns) {
+        of.lane = 0;
+        of.panel += block.rhs.depthContiguous ? 1 : next.panels;
+      }
+    }
+    return partOf(next, of, part);
+  }
+  MemoryRows rowsOf(const Group &of) const {
+    return block.rhs.rowsOf(of.panel, of.panels, of.step, of.steps);
   }
   // Where a part lies; `rows` are those of its group.
   MemoryRows sourceOf(MemoryRows rows, const LanePart &taken) const {
     if (taken.steps == 0)
       return {};
-    if (laneGroups == 1)
+    if (!block.rhs.depthContiguous)
       return {rows.first + taken.step * rows.stride, rows.bytes, rows.stride, taken.steps};
-    return {rows.first + taken.lane * rows.stride + taken.step * sourceBytes,
+    return {rows.first + (taken.panel * kernel.columns + taken.lane) * rows.stride +
+                taken.step * sourceBytes,
             taken.steps * sourceBytes, rows.stride, PackedSteps::vectorLanes};
   }
   MemoryRows sourceOf(const Group &of, const Part &taken) const {
@@ -215,7 +243,7 @@ private:
   const int64_t groupPanels, firstPanel, panels, groupsOfChunk, rowPanels;
   // Fewer tiles would pack many steps each.
   static constexpr int64_t fewestPackingTiles = 4, stepBytesOfLane = 4;
-  const int64_t packingTiles, sourceBytes, laneGroups;
+  const int64_t packingTiles, sourceBytes;
   const MultiplyTiles multiplyAndPack; // null: tiles do not pack
   Group group = {}, next;
   // Each tile packs a part of the next group, of so many steps, or fetches one, in rows or bytes;

@@ -142,9 +142,83 @@ template <typename Element> void widenLanes(const void *from, int64_t count, flo
   __builtin_memcpy(to + i, &last, static_cast<size_t>(count - i) * sizeof(float));
 }
 
+// A unit is a line of eight lanes whose k is contiguous, which is read at once: lanes are often
+// some power of two apart, so that more of them would displace each other in the first-level cache.
+class LinesAlong {
+public:
+  explicit LinesAlong(const PackedSteps &packed)
+      : from(static_cast<const float *>(packed.from)), stride(packed.stride), left(packed.steps),
+        to(static_cast<float *>(packed.to)) {}
+  static int64_t countOf(const PackedSteps &packed) {
+    return (packed.steps + wordsOfLine - 1) / wordsOfLine * groups;
+  }
+  void pack() {
+    const int64_t steps = left < wordsOfLine ? left : wordsOfLine;
+    packLines(from, stride, steps, to);
+    from += Vectors256::lanes * stride;
+    to += Vectors256::lanes;
+    if (++group < groups)
+      return;
+    group = 0;
+    left -= steps;
+    from += steps - width * stride;
+    to += (steps - 1) * width;
+  }
+
+private:
+  static constexpr int64_t stepsOfPiece = 4, width = Vectors256::panelColumns,
+                           groups = width / Vectors256::lanes;
+  static_assert(PackedSteps::stepsAtOnce % stepsOfPiece == 0 && PackedSteps::vectorLanes == width);
+
+  // Halves of a vector come from memory in place, which leaves the permutations within them.
+  __attribute__((noinline)) static void packLines(const float *first, int64_t stride, int64_t steps,
+                                                  float *target) {
+    for (int64_t step = 0; step < steps; step += stepsOfPiece) {
+      const __m256 a = halves(first, stride), b = halves(first + stride, stride),
+                   c = halves(first + 2 * stride, stride), d = halves(first + 3 * stride, stride);
+      const __m256d ab = pairs(_mm256_unpacklo_ps(a, b)), cd = pairs(_mm256_unpacklo_ps(c, d));
+      store(target, _mm256_unpacklo_pd(ab, cd));
+      store(target + width, _mm256_unpackhi_pd(ab, cd));
+      const __m256d abEnd = pairs(_mm256_unpackhi_ps(a, b)),
+                    cdEnd = pairs(_mm256_unpackhi_ps(c, d));
+      store(target + 2 * width, _mm256_unpacklo_pd(abEnd, cdEnd));
+      store(target + 3 * width, _mm256_unpackhi_pd(abEnd, cdEnd));
+      first += stepsOfPiece;
+      target += stepsOfPiece * width;
+    }
+  }
+  static __m256d pairs(__m256 numbers) { return _mm256_castps_pd(numbers); }
+  static void store(float *to, __m256d lanes) { _mm256_store_ps(to, _mm256_castpd_ps(lanes)); }
+  // 16 bytes of a lane and of the fourth one behind it.
+  static __m256 halves(const float *first, int64_t stride) {
+    return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(first)),
+                                _mm_loadu_ps(first + 4 * stride), 1);
+  }
+  const float *from;
+  int64_t stride, left, group = 0;
+  float *to;
+};
+
+template <typename Units> void multiplyAndPack(const MicroTile &tile) {
+  multiplyPanels<Step, Step::panelRows, PackingBetween<Units>>(tile);
+}
+template <typename Element>
+using Across = StepsOfPanels<Widened<Vectors256, Element>, Vectors256::panelColumns>;
+
+constexpr MultiplyTiles packsMeanwhile[3][2] = {
+    {multiplyAndPack<Across<Float32>>, multiplyAndPack<LinesAlong>},
+    {multiplyAndPack<Across<BFloat16>>, nullptr},
+    {multiplyAndPack<Across<Float16>>, nullptr}};
+
 // A group of four panels is four lines of each row of rhs.
 constexpr MicroKernel withWidening() {
   MicroKernel kernel = widenedKernel<Step, OfElements::Packs>("avx2_float32", /*groupPanels=*/4);
+  // A sum waits four cycles for the product before, in which eight others begin: fewer rows than
+  // four take no less time.
+  kernel.multiply = multiplyExistingRows<Step, 0, 0, 2, 2, 2, 2>;
+  // Sums and lhs of a block fit the second-level cache together.
+  kernel.blockRows = 192;
+  kernel.multiplyAndPack = packsMeanwhile;
   kernel.prepareLanes[MPC_RT_BFLOAT16] = widenLanes<BFloat16>;
   kernel.prepareLanes[MPC_RT_FLOAT16] = widenLanes<Float16>;
   return kernel;

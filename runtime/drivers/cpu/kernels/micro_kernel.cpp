@@ -71,10 +71,10 @@ const Kernel *find(const Row<Kernel> (&rows)[N], int isa, int dtype) {
 
 } // namespace
 
-// Measured on Zen 4 and 5, where AVX2 gains nothing, and on Intel's (Emerald Rapids), where a step
-// in float32 is as fast and takes 0.8 of the memory; with tiles it was not, whose products of 1024
-// rows spent a quarter of their time on packing all of rhs before (docs/decisions/0034).
-bool packsColumnsOnce(const MicroKernel &kernel) noexcept { return isaOf(kernel) >= v4; }
+// Measured on Zen 4 and 5, on Zen 3 (docs/decisions/0163), and on Intel's (Emerald Rapids), where a
+// step in float32 is as fast and takes 0.8 of the memory; with tiles it was not, whose products of
+// 1024 rows spent a quarter of their time on packing all of rhs before (docs/decisions/0034).
+bool packsColumnsOnce(const MicroKernel &kernel) noexcept { return isaOf(kernel) >= v3; }
 
 const MicroKernel *bfloat16MicroKernel(int isa) noexcept {
   return find(microKernels, isa, MPC_RT_BFLOAT16);

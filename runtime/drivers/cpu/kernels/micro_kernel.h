@@ -49,15 +49,17 @@ struct MemoryRows {
   int64_t bytes, stride, rows;
 };
 
-// Steps of a panel of rhs that a tile packs while it multiplies another one; all of their lanes and
-// k exist. Where lanes are contiguous they are all of the panel's. Where k is, they are
-// `vectorLanes` from `from` on, and the steps are a multiple of `stepsAtOnce`.
+// Steps of rhs that a tile packs while it multiplies other ones; all of their lanes and k exist.
+// Where lanes are contiguous they are all of `panels` panels. Where k is, they are `vectorLanes` of
+// one panel from `from` on, and the steps are a multiple of `stepsAtOnce`.
 struct PackedSteps {
   static constexpr int64_t vectorLanes = 16, stepsAtOnce = 8;
   const void *from = nullptr; // the first lane and k
   int64_t stride = 0;         // as in PanelSource
   int64_t steps = 0;          // 0: nothing is packed
   void *to = nullptr;         // where the first lane of the first step goes
+  int64_t panels = 1;         // of a kernel with MicroKernel::groupPanels
+  int64_t panelBytes = 0;     // from a panel to the next one
 };
 
 struct MicroTile {

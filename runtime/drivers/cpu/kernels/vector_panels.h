@@ -91,11 +91,12 @@ void packAcrossDepth(const PanelSource &source, int64_t panels, int64_t steps, v
 }
 
 // How multiplyPanels() packs meanwhile: `call` is called with each of `calls` parts of the loop,
-// and packs as many units then as keep pace.
+// and packs as many units then as keep pace. `run` runs the loop, from one call to another.
 template <typename Units> class PackingMeanwhile {
 public:
   PackingMeanwhile(const PackedSteps &packed, int64_t calls)
       : units(packed), count(Units::countOf(packed)), left(count), calls(calls) {}
+  template <typename Loop> void run(const Loop &loop) { loop(0, calls); }
   void call() {
     for (due += count; due >= calls && left > 0; due -= calls)
       pack();
@@ -114,10 +115,37 @@ private:
   int64_t count, left, calls, due = 0;
 };
 
-struct PacksNothing {
-  PacksNothing(const PackedSteps &, int64_t) {}
+// The loop is cut where a unit is packed, since the compiler would otherwise keep sums in memory
+// all along: for vectors whose sums leave few registers.
+template <typename Units> class PackingBetween {
+public:
+  PackingBetween(const PackedSteps &packed, int64_t calls)
+      : units(packed), count(Units::countOf(packed)), calls(calls) {}
+  template <typename Loop> void run(const Loop &loop) {
+    const int64_t between = calls / (count + 1);
+    for (int64_t unit = 0, call = 0; unit <= count; ++unit, call += between) {
+      loop(call, unit == count ? calls : call + between);
+      if (unit < count)
+        units.pack();
+    }
+  }
   void call() {}
   void finish() {}
+
+private:
+  Units units;
+  int64_t count, calls;
+};
+
+class PacksNothing {
+public:
+  PacksNothing(const PackedSteps &, int64_t calls) : calls(calls) {}
+  template <typename Loop> void run(const Loop &loop) { loop(0, calls); }
+  void call() {}
+  void finish() {}
+
+private:
+  int64_t calls;
 };
 
 // A unit is a step of a panel whose lanes are contiguous.
@@ -200,22 +228,24 @@ void multiplyPanels(const MicroTile &tile) {
   LineFetcher nextLhs(tile.nextLhs, calls), nextRhs(tile.nextRhs, calls);
   const float *nextSums = tile.nextSums;
   Packing packing(tile.packed, calls);
-  for (int64_t call = 0; call < calls; ++call) {
-    nextLhs.fetch();
-    nextRhs.fetch();
-    packing.call();
-    if constexpr (Step::lhsStepsAhead > 0) {
-      for (int64_t i = 0; i < fetchingSteps * Step::panelRows; i += wordsOfLine)
-        fetch<_MM_HINT_T0>(lhs + Step::lhsStepsAhead * Step::panelRows + i);
-      if (nextSums && call < rows) {
-        for (int64_t j = 0; j < Step::panelColumns; j += wordsOfLine)
-          fetch<_MM_HINT_T0>(nextSums + j);
-        nextSums += sumStride;
+  packing.run([&](int64_t begin, int64_t end) {
+    for (int64_t call = begin; call < end; ++call) {
+      nextLhs.fetch();
+      nextRhs.fetch();
+      packing.call();
+      if constexpr (Step::lhsStepsAhead > 0) {
+        for (int64_t i = 0; i < fetchingSteps * Step::panelRows; i += wordsOfLine)
+          fetch<_MM_HINT_T0>(lhs + Step::lhsStepsAhead * Step::panelRows + i);
+        if (nextSums && call < rows) {
+          for (int64_t j = 0; j < Step::panelColumns; j += wordsOfLine)
+            fetch<_MM_HINT_T0>(nextSums + j);
+          nextSums += sumStride;
+        }
       }
+      for (int64_t i = 0; i < fetchingSteps; ++i)
+        addStep();
     }
-    for (int64_t i = 0; i < fetchingSteps; ++i)
-      addStep();
-  }
+  });
   for (int64_t i = calls * fetchingSteps; i < tile.steps; ++i)
     addStep();
   packing.finish();

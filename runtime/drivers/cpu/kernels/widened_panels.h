@@ -36,6 +36,35 @@ template <typename Vectors, typename... Elements> struct WidenedPacks {
   };
 };
 
+// A unit is a step of all panels of a group whose lanes are contiguous.
+template <typename Operand, int64_t width> class StepsOfPanels {
+public:
+  explicit StepsOfPanels(const PackedSteps &packed)
+      : from(static_cast<const typename Operand::Storage *>(packed.from)), stride(packed.stride),
+        to(static_cast<int32_t *>(packed.to)), panels(packed.panels),
+        panelWords(packed.panelBytes / stepBytesPerLane) {}
+  static int64_t countOf(const PackedSteps &packed) { return packed.steps; }
+  void pack() {
+    const auto *source = from;
+    int32_t *target = to;
+    for (int64_t panel = 0; panel < panels; ++panel) {
+      for (int64_t group = 0; group < width; group += Operand::lanes)
+        Operand::template storeLanes<Operand::lanes>(
+            target + group, Operand::acrossDepth(source + group, stride, 1, Operand::lanes), true);
+      source += width;
+      target += panelWords;
+    }
+    from += stride;
+    to += width;
+  }
+
+private:
+  const typename Operand::Storage *from;
+  int64_t stride;
+  int32_t *to;
+  int64_t panels, panelWords;
+};
+
 template <typename Step, template <int64_t> typename Packs> struct WidenedPieces {
   static constexpr PieceKernel ofManyColumns =
       pieceKernel<Step, Packs, Step::panelColumns>(UpTo6{});
