@@ -16,7 +16,7 @@ def numbers(*shape):
 
 
 def convolutional_base():
-    return keras.Sequential([keras.Input((8, 8, 3)), layers.Conv2D(6, 3, use_bias=False), layers.BatchNormalization(momentum=0.7), layers.ReLU(), layers.Dropout(0.5)])
+    return keras.Sequential([keras.Input((8, 8, 3)), layers.Conv2D(6, 3, use_bias=False), layers.BatchNormalization(momentum=0.7), layers.ReLU(), layers.Dropout(0.0)])
 
 
 def frozen_statistics():
@@ -29,6 +29,7 @@ def frozen_statistics():
 
 
 def base_that_infers():
+    """Keras 3's fit trains it nevertheless."""
     base, inputs = convolutional_base(), keras.Input((8, 8, 3))
     return labelled(keras.Model(inputs, softmax(layers.Flatten()(base(inputs, training=False)))), images(8))
 
@@ -49,8 +50,9 @@ def pretrained_base():
 
 def encoder_of_pairs():
     """An encoder with a loss of its own, in a model that is called twice, and once alone."""
-    encoder = keras.Sequential([keras.Input((6,)), layers.Dense(8, activation="relu", kernel_regularizer="l2", activity_regularizer="l1"),
-                                layers.BatchNormalization(momentum=0.5)])  # fmt: skip
+    features = keras.Input((6,))
+    x = layers.Dense(8, activation="relu", kernel_regularizer="l2", activity_regularizer="l1")(features)
+    encoder = keras.Model(features, layers.BatchNormalization(momentum=0.5)(x))
     a, b = keras.Input((6,)), keras.Input((6,))
     pair = keras.Model([a, b], layers.Concatenate()([encoder(a), encoder(b)]))
     c, d, e = [keras.Input((6,)) for _ in range(3)]
@@ -59,8 +61,10 @@ def encoder_of_pairs():
 
 
 def middle_of_a_model():
-    base = keras.Sequential([keras.Input((8, 8, 3)), layers.Conv2D(4, 3, name="first"), layers.BatchNormalization(), layers.ReLU(), layers.Conv2D(6, 3)])
-    features = keras.Model(base.inputs, [base.get_layer("first").output, base.output])
+    image = keras.Input((8, 8, 3))
+    first = layers.Conv2D(4, 3)(image)
+    base = keras.Model(image, layers.Conv2D(6, 3)(layers.ReLU()(layers.BatchNormalization()(first))))
+    features = keras.Model(base.input, [base.layers[1].output, base.output])
     inputs = keras.Input((8, 8, 3))
     one, two = features(inputs)
     return labelled(keras.Model(inputs, softmax(layers.concatenate([layers.GlobalAveragePooling2D()(one), layers.GlobalMaxPooling2D()(two)]))), images(8))

@@ -210,7 +210,9 @@ def given(model, data, kind, part=slice(None)):
 def reference(model, data, steps, batch):
     """What Keras gives: predictions, per step the logs, afterwards the variables; and how far each moved."""
     before = {v.path: numpy.float64(v.numpy()) for v in model.variables}
-    predictions, logs = [output.numpy() for output in keras.tree.flatten(model(given(model, data, "x")))], []
+    # As predict does, which calls every layer so, whatever the model's own calls say.
+    outputs = model(given(model, data, "x"), training=False)
+    predictions, logs = [output.numpy() for output in keras.tree.flatten(outputs)], []
     for step in range(steps):
         part = slice(step * batch, (step + 1) * batch)
         weights = data["sample_weight"][part] if "sample_weight" in data else None
