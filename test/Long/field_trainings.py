@@ -49,14 +49,14 @@ def pretrained_base():
 
 
 def encoder_of_pairs():
-    """An encoder with a loss of its own, in a model that is called twice, and once alone."""
+    """An encoder with a loss of its own, called twice in a model that is called twice."""
     features = keras.Input((6,))
     x = layers.Dense(8, activation="relu", kernel_regularizer="l2", activity_regularizer="l1")(features)
     encoder = keras.Model(features, layers.BatchNormalization(momentum=0.5)(x))
     a, b = keras.Input((6,)), keras.Input((6,))
     pair = keras.Model([a, b], layers.Concatenate()([encoder(a), encoder(b)]))
     c, d, e = [keras.Input((6,)) for _ in range(3)]
-    x = layers.Add()([pair([c, d]), pair([d, e]), layers.Dense(16)(encoder(c))])
+    x = layers.Add()([pair([c, d]), pair([d, e])])
     return labelled(keras.Model([c, d, e], softmax(x)), numbers(6), numbers(6), numbers(6))
 
 

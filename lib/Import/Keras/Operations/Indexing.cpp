@@ -211,7 +211,7 @@ Value takeAlongAxis(B &b) {
   const int64_t rank = b.rankOf(x);
   if (!b.findArgument(2, "axis") || b.rankOf(indices) != rank)
     return b.error("'TakeAlongAxis' needs an axis and indices of the tensor's rank");
-  std::optional<int64_t> axis = b.getAxis(2, "axis", -1, rank);
+  std::optional<int64_t> axis = b.getAxis(b.getInteger(2, "axis").value_or(-1), rank);
   if (!axis)
     return {};
   const llvm::ArrayRef<int64_t> shape = b.shapeOf(x), places = b.shapeOf(indices);

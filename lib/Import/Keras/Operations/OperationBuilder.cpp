@@ -303,11 +303,6 @@ std::optional<int64_t> OperationBuilder::getAxis(unsigned position, llvm::String
   return std::nullopt;
 }
 
-std::optional<int64_t> OperationBuilder::getAxis(unsigned position, llvm::StringRef name,
-                                                 int64_t otherwise, int64_t rank) {
-  return getAxis(getInteger(position, name).value_or(otherwise), rank);
-}
-
 std::optional<int64_t> OperationBuilder::getAxis(int64_t written, int64_t rank) {
   const int64_t axis = written < 0 ? written + rank : written;
   if (axis > 0 && axis < rank && !hasFailed())

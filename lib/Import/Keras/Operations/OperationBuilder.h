@@ -69,10 +69,7 @@ public:
   /// One axis of `value`, from the front; it may not be the batch. Nothing after an error.
   std::optional<int64_t> getAxis(unsigned position, llvm::StringRef name, int64_t otherwise,
                                  mlir::Value value);
-  /// One of a tensor of `rank` that has the batch first.
-  std::optional<int64_t> getAxis(unsigned position, llvm::StringRef name, int64_t otherwise,
-                                 int64_t rank);
-  /// The same of an axis as it is written.
+  /// The same of an axis as it is written, of a tensor of `rank` that has the batch first.
   std::optional<int64_t> getAxis(int64_t written, int64_t rank);
 
   mlir::Value error(const llvm::Twine &message) override {

@@ -221,7 +221,8 @@ Value stack(B &b) {
   llvm::SmallVector<Value> values = getParts(b);
   if (values.empty())
     return {};
-  std::optional<int64_t> axis = b.getAxis(1, "axis", 0, b.rankOf(values.front()) + 1);
+  std::optional<int64_t> axis =
+      b.getAxis(b.getInteger(1, "axis").value_or(0), b.rankOf(values.front()) + 1);
   if (!axis)
     return {};
   for (Value &value : values) {
