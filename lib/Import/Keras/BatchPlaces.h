@@ -4,7 +4,7 @@
 #ifndef MPC_LIB_IMPORT_KERAS_BATCHPLACES_H
 #define MPC_LIB_IMPORT_KERAS_BATCHPLACES_H
 
-#include "lib/Import/ONNX/BatchPlace.h"
+#include "lib/Import/Common/BatchPlace.h"
 
 #include "mlir/IR/Value.h"
 
@@ -13,8 +13,6 @@
 #include <optional>
 
 namespace mpc::keras {
-
-using onnx::BatchPlace;
 
 /// A value stands for one tensor; where the graph means another one by the same elements, it has a
 /// value of its own.

@@ -2,9 +2,9 @@
 // Calls of operations: plain ops of @forward, which are written for tensors as the graph has them
 // and then brought to values that have the batch first.
 #include "lib/Import/Common/BatchAxis.h"
+#include "lib/Import/Common/BatchFirst.h"
 #include "lib/Import/Common/Shape.h"
 #include "lib/Import/Keras/GraphImporter.h"
-#include "lib/Import/ONNX/BatchFirst.h"
 
 #include "lib/Import/Keras/Legacy/TensorFlowImport.h"
 #include "lib/Import/Keras/Legacy/TensorFlowNodes.h"
@@ -13,7 +13,6 @@
 namespace mpc::keras {
 
 using mlir::Value;
-using onnx::BatchFirst;
 
 namespace {
 
