@@ -4,7 +4,7 @@
 # Runs a script with Keras from PyPI: test/Long/real-keras.sh BUILD [SCRIPT], SCRIPT being
 # real_keras.py (training with random options), layer_options.py and unusual_options.py (layers with
 # random options), recorded_options.py (operations with random options), losses_and_metrics.py,
-# long_reductions.py (sums that overflow in 16 bits), singular_points.py (derivatives there), composed_models.py (models of many layers), gallery.py (the models of Keras's examples),
+# long_reductions.py (sums that overflow in 16 bits), singular_points.py (derivatives there), composed_models.py (models of many layers), gallery.py (the models of Keras's examples), field_models.py (models and trainings of other kinds),
 # hub_models.py (KerasHub's layers and backbones),
 # quantized_models.py (int8, int4, float8), calibrated_models.py (gptq, awq), searched_policies.py (maps of
 # --policy=auto) or keras_files.py (files to and from Keras).

@@ -201,16 +201,23 @@ def arrays(data, kind, part=slice(None)):
     return found if len(found) > 1 else found[0]
 
 
+def given(model, data, kind, part=slice(None)):
+    """The same; by their names where the model's inputs or outputs are a dictionary."""
+    structure = model.input if kind == "x" else model.output
+    return {name: data[name][part] for name in structure} if isinstance(structure, dict) else arrays(data, kind, part)
+
+
 def reference(model, data, steps, batch):
     """What Keras gives: predictions, per step the logs, afterwards the variables; and how far each moved."""
     before = {v.path: numpy.float64(v.numpy()) for v in model.variables}
-    outputs = model(arrays(data, "x"))
-    predictions, logs = [output.numpy() for output in (outputs if isinstance(outputs, list) else [outputs])], []
+    # As predict does, which calls every layer so, whatever the model's own calls say.
+    outputs = model(given(model, data, "x"), training=False)
+    predictions, logs = [output.numpy() for output in keras.tree.flatten(outputs)], []
     for step in range(steps):
         part = slice(step * batch, (step + 1) * batch)
         weights = data["sample_weight"][part] if "sample_weight" in data else None
         model.reset_metrics()
-        logs.append(model.train_on_batch(arrays(data, "x", part), arrays(data, "y", part), sample_weight=weights, return_dict=True))
+        logs.append(model.train_on_batch(given(model, data, "x", part), given(model, data, "y", part), sample_weight=weights, return_dict=True))
     after = {v.path: v.numpy() for v in model.variables}
     moved = {path: float(numpy.max(numpy.abs(after[path] - before[path]))) if after[path].dtype.kind in "fV" else 0 for path in after}
     return predictions, logs, after, moved

@@ -7,10 +7,7 @@
 #include "lib/Import/Keras/CompositeBuilder.h"
 #include "lib/Import/Keras/Dtype.h"
 #include "lib/Import/Keras/LayerRegistry.h"
-#include "lib/Import/Keras/Legacy/TensorFlowImport.h"
-#include "lib/Import/Keras/Legacy/TensorFlowNodes.h"
 #include "lib/Import/Keras/Objects.h"
-#include "lib/Import/Keras/Operations/OperationBuilder.h"
 
 namespace mpc::keras {
 
@@ -275,25 +272,6 @@ bool GraphImporter::importComposite(
                              autocasts ? Values(op.getResults()) : Values(inputs));
   const bool hasOutputs = import(composite, outputs);
   lb.reportUnreadArguments();
-  return hasOutputs;
-}
-
-bool GraphImporter::importOperation(const LayerConfig &layer, const Node &node,
-                                    llvm::StringRef path, llvm::ArrayRef<Value> tensors,
-                                    Values &outputs) {
-  if (unsupported.contains(&layer))
-    return false;
-  if (isTensorFlowClass(layer.className))
-    return importTensorFlow(*this, layer, node, path, tensors, outputs);
-  OperationBuilder b(forward.builder, mlir::NameLoc::get(forward.builder.getStringAttr(path)),
-                     layer, node, tensors);
-  outputs = {findOperation(layer)(b)};
-  llvm::append_range(outputs, b.furtherResults);
-  const bool hasOutputs = judgeResults(b, outputs);
-  if (b.hasFailed())
-    report.error(path, b.getError());
-  else if (!hasOutputs)
-    report.error(path, "the operation could not be imported");
   return hasOutputs;
 }
 

@@ -7,6 +7,7 @@
 
 #include "dialects/mpc/IR/Mpc.h"
 #include "lib/Import/Common/ForwardModule.h"
+#include "lib/Import/Keras/BatchPlaces.h"
 #include "lib/Import/Keras/Legacy/SymbolicIntegers.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -66,6 +67,7 @@ public:
   std::vector<AddedMetric> addedMetrics;
   /// Results of TensorFlow's functions of shapes.
   SymbolicIntegerTable symbolicIntegers;
+  BatchPlaces batchPlaces;
 
 private:
   void addResults(const VariableTable &variables, llvm::ArrayRef<mlir::Value> outputs);

@@ -271,36 +271,41 @@ bool FunctionalGraph::runCall(Call &call) {
   }
   if (arguments.size() != call.tensors.size())
     return false;
-  if (!isTensorFlowClass(call.layer->className) && llvm::any_of(arguments, [&](Value argument) {
-        return importer.forward.symbolicIntegers.getTimesBatch(argument).has_value();
+  if (call.node && isOperation(*call.layer))
+    return importer.importOperation(*call.layer, *call.node, place, arguments, call.results);
+  if (llvm::any_of(arguments, [&](Value argument) {
+        return !importer.forward.batchPlaces.get(argument).isFirst();
       }))
     return runTimesBatch(call, place, arguments);
-  return call.node && isOperation(*call.layer)
-             ? importer.importOperation(*call.layer, *call.node, place, arguments, call.results)
-             : importer.importCall(*call.layer, call.node, place, trainable, arguments,
-                                   call.results);
+  return importer.importCall(*call.layer, call.node, place, trainable, arguments, call.results);
 }
 
-/// A layer of a tensor whose first dimension is a multiple of the batch: the layer at each of its
+/// A layer of tensors whose first dimension is a multiple of the batch: the layer at each of its
 /// places.
 bool FunctionalGraph::runTimesBatch(Call &call, const std::string &place,
                                     llvm::ArrayRef<Value> arguments) {
   const LayerConfig &layer = *call.layer;
-  if (arguments.size() != 1 || isOperation(layer) || layer.className == "BatchNormalization") {
-    complain(place, "the layer takes a tensor whose first dimension is a multiple of the batch, "
-                    "which layers of one tensor and without statistics of the batch take; keep the "
-                    "batch as a dimension of its own");
+  BatchPlaces &places = importer.forward.batchPlaces;
+  const std::optional<int64_t> times = places.getTimesBatch(arguments.front());
+  const bool areAlike = llvm::all_of(arguments, [&](Value argument) {
+    return places.getTimesBatch(argument) == times &&
+           tensorTypeOf(argument).getRank() == tensorTypeOf(arguments.front()).getRank();
+  });
+  if (!times || !areAlike || layer.className == "BatchNormalization") {
+    complain(place,
+             "the layer takes a tensor that has the batch together with another axis, or not as "
+             "the first one. Layers without statistics of the batch take tensors whose first "
+             "dimension is one multiple of it; keep the batch as a dimension of its own");
     return false;
   }
-  const Value x = arguments.front();
   const LayerEntry *entry = layer.model ? nullptr : findLayer(layer);
   const bool isAlike = entry && entry->onLastAxis && !layer.config.get("noise_shape");
   const bool hasResults =
-      isAlike ? importer.importCall(layer, call.node, place, trainable, arguments, call.results)
-              : importer.importStepwise(layer, place, trainable, x, call.results);
+      isAlike
+          ? importer.importCall(layer, call.node, place, trainable, arguments, call.results)
+          : importer.importStepwise(layer, call.node, place, trainable, arguments, call.results);
   for (Value result : call.results)
-    importer.forward.symbolicIntegers.setTimesBatch(
-        result, *importer.forward.symbolicIntegers.getTimesBatch(x));
+    places.setTimesBatch(result, *times);
   return hasResults;
 }
 
@@ -314,10 +319,10 @@ void FunctionalGraph::gatherOutputs(Values &outputs) {
     const Call *producer = lookupOutput(*tensor);
     if (producer && tensor->tensor < producer->results.size()) {
       outputs.push_back(producer->results[tensor->tensor]);
-      if (importer.forward.symbolicIntegers.getTimesBatch(outputs.back()))
-        complain(path, "the first dimension of the model's output '" + tensor->layer +
-                           "' is a multiple of the batch; reshape it so that the batch is a "
-                           "dimension of its own");
+      if (!importer.forward.batchPlaces.get(outputs.back()).isFirst())
+        complain(path, "the model's output '" + tensor->layer +
+                           "' has the batch together with another axis, or not as the first one; "
+                           "reshape it so that the first dimension is the batch");
     } else if (complete)
       complain(path, "the model's output '" + tensor->layer + "' is not computed");
     else

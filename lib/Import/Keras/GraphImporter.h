@@ -43,9 +43,9 @@ public:
   /// A node that keras.ops recorded: plain ops of @forward, no layer.
   bool importOperation(const LayerConfig &layer, const Node &node, llvm::StringRef path,
                        llvm::ArrayRef<mlir::Value> tensors, Values &outputs);
-  /// The call of a layer or model on every step of `sequence`, as a scan in @forward.
-  bool importStepwise(const LayerConfig &layer, llvm::StringRef path, bool trainable,
-                      mlir::Value sequence, Values &outputs);
+  /// The call of a layer or model on every step of `sequences`, as a scan in @forward.
+  bool importStepwise(const LayerConfig &layer, const Node *node, llvm::StringRef path,
+                      bool trainable, llvm::ArrayRef<mlir::Value> sequences, Values &outputs);
   /// Steps over `scanned` (dimension 1) as a scan in @forward; null after an error. `step` imports
   /// one: from what the builder carries and reads to the `next` values of `inits` and to what is
   /// `stacked`, which are the first results. `isRandom`: random ops take other numbers in every

@@ -56,13 +56,14 @@ ScanOp GraphImporter::importScan(
   return op;
 }
 
-bool GraphImporter::importStepwise(const LayerConfig &layer, llvm::StringRef path, bool trainable,
-                                   Value sequence, Values &outputs) {
+bool GraphImporter::importStepwise(const LayerConfig &layer, const Node *node, llvm::StringRef path,
+                                   bool trainable, llvm::ArrayRef<Value> sequences,
+                                   Values &outputs) {
   size_t count = 0;
-  ScanOp op = importScan(path, {}, {sequence}, /*reverse=*/false, /*isRandom=*/true,
+  ScanOp op = importScan(path, {}, sequences, /*reverse=*/false, /*isRandom=*/true,
                          [&](ScanBuilder &scan, Values &, Values &stacked) {
-                           const bool good = importCall(layer, nullptr, path, trainable,
-                                                        {scan.getSlices().front()}, stacked);
+                           const bool good =
+                               importCall(layer, node, path, trainable, scan.getSlices(), stacked);
                            count = stacked.size();
                            return good;
                          });

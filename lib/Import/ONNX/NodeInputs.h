@@ -4,8 +4,8 @@
 #ifndef MPC_LIB_IMPORT_ONNX_NODEINPUTS_H
 #define MPC_LIB_IMPORT_ONNX_NODEINPUTS_H
 
+#include "lib/Import/Common/BatchFirst.h"
 #include "lib/Import/Common/ValueBuilder.h"
-#include "lib/Import/ONNX/BatchFirst.h"
 #include "lib/Import/ONNX/NodeAttributes.h"
 #include "lib/Import/ONNX/NodeValue.h"
 

@@ -4,7 +4,7 @@
 #define MPC_LIB_IMPORT_ONNX_NODEVALUE_H
 
 #include "dialects/mpc/IR/Mpc.h"
-#include "lib/Import/ONNX/BatchPlace.h"
+#include "lib/Import/Common/BatchPlace.h"
 #include "lib/Import/ONNX/BoundFlow.h"
 #include "lib/Import/ONNX/Literal.h"
 

@@ -331,7 +331,8 @@ bool importTimeDistributed(GraphImporter &importer, const LayerConfig &layer, co
                           "without a mask");
     return false;
   }
-  if (!importer.importStepwise(*child, join(path, child->name), trainable, inputs.front(), outputs))
+  if (!importer.importStepwise(*child, nullptr, join(path, child->name), trainable, inputs.front(),
+                               outputs))
     return false;
   if (Value mask = importer.forward.getMask(inputs.front()))
     for (Value output : outputs)

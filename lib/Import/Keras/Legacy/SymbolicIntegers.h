@@ -61,17 +61,8 @@ public:
   std::optional<SymbolicIntegers> lookup(mlir::Value value) const;
   void record(mlir::Value value, SymbolicIntegers integers) { known[value] = std::move(integers); }
 
-  /// A tensor that the graph has reshaped to `times` the batch in its first dimension; its value
-  /// has the batch and `times` as two dimensions. Nothing for others.
-  std::optional<int64_t> getTimesBatch(mlir::Value value) const {
-    auto found = timesBatch.find(value);
-    return found == timesBatch.end() ? std::nullopt : std::optional(found->second);
-  }
-  void setTimesBatch(mlir::Value value, int64_t times) { timesBatch[value] = times; }
-
 private:
   llvm::DenseMap<mlir::Value, SymbolicIntegers> known;
-  llvm::DenseMap<mlir::Value, int64_t> timesBatch;
 };
 
 } // namespace mpc::keras

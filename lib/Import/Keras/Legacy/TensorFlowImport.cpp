@@ -79,11 +79,11 @@ namespace {
 /// How often the batch is in the first dimension of a call's tensors: 1 where it is there alone.
 /// Nothing, and an error, where the function cannot take them together.
 std::optional<int64_t> findTimesBatch(TensorFlowBuilder &b, llvm::ArrayRef<Value> tensors) {
-  const SymbolicIntegerTable &table = b.importer.forward.symbolicIntegers;
+  const BatchPlaces &places = b.importer.forward.batchPlaces;
   std::optional<int64_t> times;
   int64_t rank = 0;
   for (Value tensor : tensors)
-    if (std::optional<int64_t> own = table.getTimesBatch(tensor)) {
+    if (std::optional<int64_t> own = places.getTimesBatch(tensor)) {
       if (times && *times != *own) {
         b.error("joins tensors of different multiples of the batch");
         return std::nullopt;
@@ -100,7 +100,8 @@ std::optional<int64_t> findTimesBatch(TensorFlowBuilder &b, llvm::ArrayRef<Value
   const bool isShape =
       function == findTensorFlowFunction("reshape") || function == findTensorFlowFunction("shape");
   const bool isProduct =
-      function == findTensorFlowFunction("linalg.matmul") && table.getTimesBatch(tensors.front()) &&
+      function == findTensorFlowFunction("linalg.matmul") &&
+      places.getTimesBatch(tensors.front()) &&
       !(rank == 3 && (b.getFlag("transpose_a", false) || b.getFlag("adjoint_a", false)));
   // Axes that count from the end, and do not reach the first dimension, are the same ones.
   llvm::ArrayRef<TensorFlowFunction> reductions = tensorFlowReductions();
@@ -111,9 +112,9 @@ std::optional<int64_t> findTimesBatch(TensorFlowBuilder &b, llvm::ArrayRef<Value
   // Another operand goes with each of these places alike: it has fewer dimensions, or 1 there.
   const bool isFit = llvm::all_of(tensors, [&](Value tensor) {
     const int64_t own = b.rankOf(tensor);
-    return table.getTimesBatch(tensor) || (!tensorTypeOf(tensor).getNumDynamicDims() &&
-                                           (own <= rank - 2 || (isProduct && own == 2) ||
-                                            (own == rank - 1 && b.shapeOf(tensor).front() == 1)));
+    return places.getTimesBatch(tensor) || (!tensorTypeOf(tensor).getNumDynamicDims() &&
+                                            (own <= rank - 2 || (isProduct && own == 2) ||
+                                             (own == rank - 1 && b.shapeOf(tensor).front() == 1)));
   });
   if (isShape || ((isElementwise || isProduct || isOverLast) && isFit))
     return times;
@@ -150,7 +151,7 @@ bool importTensorFlow(GraphImporter &importer, const LayerConfig &layer, const N
   if (times && *times > 1 && names != "reshape" && !names.starts_with("shape|"))
     for (Value output : outputs)
       if (output)
-        importer.forward.symbolicIntegers.setTimesBatch(output, *times);
+        importer.forward.batchPlaces.setTimesBatch(output, *times);
   const bool hasOutputs = !b.hasFailed() && judgeResults(b, outputs);
   if (b.hasFailed())
     importer.report.error(path, "TensorFlow operation " + recorded.name + ": " + b.getError());

@@ -31,7 +31,7 @@ Value shape(T &b) {
   SymbolicIntegers result;
   for (int64_t extent : b.shapeOf(x))
     result.elements.push_back(extentOf(extent));
-  if (std::optional<int64_t> times = b.importer.forward.symbolicIntegers.getTimesBatch(x)) {
+  if (std::optional<int64_t> times = b.importer.forward.batchPlaces.getTimesBatch(x)) {
     result.elements.erase(result.elements.begin());
     result.elements.front() = {*times, 0};
   }
@@ -95,7 +95,7 @@ Value reshapeToTimesBatch(T &b, Value x) {
     shape.push_back(extent.constant);
   // A value of its own, as the graph's other tensor of this shape has another meaning.
   Value y = b.make<ReshapeOp>(mlir::RankedTensorType::get(shape, elementTypeOf(x)), x);
-  b.importer.forward.symbolicIntegers.setTimesBatch(y, times);
+  b.importer.forward.batchPlaces.setTimesBatch(y, times);
   return y;
 }
 
@@ -106,7 +106,7 @@ Value reshape(T &b) {
   if (Value merged = x ? reshapeToTimesBatch(b, x) : Value())
     return merged;
   // Another value, which stands for no multiple of the batch.
-  if (x && b.importer.forward.symbolicIntegers.getTimesBatch(x))
+  if (x && b.importer.forward.batchPlaces.getTimesBatch(x))
     x = b.make<ReshapeOp>(x.getType(), x);
   std::optional<llvm::SmallVector<int64_t>> shape = x ? b.getShape("shape") : std::nullopt;
   if (!shape)

@@ -107,7 +107,7 @@ Value softmax(B &b) {
 
 template <Value (*apply)(ValueBuilder &, Value, int64_t)> Value alongAxis(B &b) {
   Value x = b.getFloat(0, "x");
-  std::optional<int64_t> axis = x ? b.getAxis(1, "axis", -1, b.rankOf(x)) : std::nullopt;
+  std::optional<int64_t> axis = x ? b.getAxis(1, "axis", -1, x) : std::nullopt;
   return axis ? apply(b, x, *axis) : Value();
 }
 

@@ -3,6 +3,7 @@
 #include "lib/Import/Keras/Operations/OperationBuilder.h"
 
 #include "lib/Import/Common/PositionMasks.h"
+#include "lib/Import/Common/Shape.h"
 #include "lib/Import/Keras/Dtype.h"
 
 namespace mpc::keras {
@@ -136,7 +137,7 @@ Value getItem(B &b) {
     shape.push_back(b.shapeOf(x)[d]);
     ++count;
   }
-  if (tensorTypeOf(x).getNumDynamicDims() && !mlir::ShapedType::isDynamic(shape.front()))
+  if (tensorTypeOf(x).isDynamicDim(0) && !mlir::ShapedType::isDynamic(shape.front()))
     return b.error("'GetItem' must leave the batch as the first dimension");
   return b.makeReshape(x, shape);
 }
@@ -192,7 +193,15 @@ Value take(B &b) {
   return b.make<GatherOp>(x, indices, axis, int64_t(0));
 }
 
-/// Each index picks along the axis where it stands itself.
+/// `x` repeated along dimensions of one element that have more in `shape`, but for the last.
+Value repeatTo(B &b, Value x, llvm::ArrayRef<int64_t> shape) {
+  for (const auto &[d, extent] : llvm::enumerate(shape.drop_back()))
+    if (b.shapeOf(x)[d] == 1 && extent > 1)
+      x = gatherAlong(b, x, int64_t(d), llvm::SmallVector<int64_t>(size_t(extent), 0));
+  return x;
+}
+
+/// Each index picks along the axis where it stands itself; the other dimensions broadcast.
 Value takeAlongAxis(B &b) {
   Value x = b.getValue(0, "x"), indices = b.getValue(1, "indices");
   if (!x || !indices)
@@ -202,9 +211,14 @@ Value takeAlongAxis(B &b) {
   const int64_t rank = b.rankOf(x);
   if (!b.findArgument(2, "axis") || b.rankOf(indices) != rank)
     return b.error("'TakeAlongAxis' needs an axis and indices of the tensor's rank");
-  std::optional<int64_t> axis = b.getAxis(2, "axis", -1, rank);
+  std::optional<int64_t> axis = b.getAxis(b.getInteger(2, "axis").value_or(-1), rank);
   if (!axis)
     return {};
+  const llvm::ArrayRef<int64_t> shape = b.shapeOf(x), places = b.shapeOf(indices);
+  const auto isOne = [](int64_t extent) { return extent == 1; };
+  if (*axis < rank - 1 && llvm::all_of(places.drop_front(*axis + 1), isOne) &&
+      shape.take_front(*axis) == places.take_front(*axis))
+    return b.make<GatherOp>(x, b.makeReshape(indices, places.take_front(*axis + 1)), *axis, *axis);
   // With the axis last, the others are shared dimensions of a gather.
   llvm::SmallVector<int64_t> order, back(rank);
   for (int64_t d = 0; d < rank; ++d)
@@ -218,8 +232,11 @@ Value takeAlongAxis(B &b) {
     x = b.make<TransposeOp>(x, order);
     indices = b.make<TransposeOp>(indices, order);
   }
+  x = repeatTo(b, x, b.shapeOf(indices));
+  indices = repeatTo(b, indices, b.shapeOf(x));
   if (b.shapeOf(x).drop_back() != b.shapeOf(indices).drop_back())
-    return b.error("'TakeAlongAxis' of tensors that differ in another axis is not supported");
+    return b.error("'TakeAlongAxis' of tensors of the shapes " + printShape(shape) + " and " +
+                   printShape(places) + ", which do not broadcast, or have the batch in one alone");
   Value y = b.make<GatherOp>(x, indices, rank - 1, rank - 1);
   return moved ? b.make<TransposeOp>(y, back) : y;
 }

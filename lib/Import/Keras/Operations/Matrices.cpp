@@ -86,8 +86,8 @@ Value diagonalOf(B &b) {
   if (!x)
     return {};
   const int64_t rank = b.rankOf(x), offset = b.getInteger(kKeywordOnly, "offset").value_or(0);
-  std::optional<int64_t> first = b.getAxis(kKeywordOnly, "axis1", 0, rank),
-                         second = b.getAxis(kKeywordOnly, "axis2", 1, rank);
+  std::optional<int64_t> first = b.getAxis(b.getInteger(kKeywordOnly, "axis1").value_or(0), rank),
+                         second = b.getAxis(b.getInteger(kKeywordOnly, "axis2").value_or(1), rank);
   if (!first || !second)
     return {};
   if (*first == *second)

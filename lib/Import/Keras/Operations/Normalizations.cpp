@@ -103,7 +103,7 @@ Value rmsNorm(B &b) {
 
 Value batchNorm(B &b) {
   Value x = b.getFloat(0, "x");
-  std::optional<int64_t> axis = x ? b.getAxis(kKeywordOnly, "axis", -1, b.rankOf(x)) : std::nullopt;
+  std::optional<int64_t> axis = x ? b.getAxis(kKeywordOnly, "axis", -1, x) : std::nullopt;
   if (!axis)
     return {};
   Value factors[4];
@@ -145,7 +145,7 @@ Value logProbabilities(B &b, Value output, int64_t axis) {
 Value categoricalCrossentropy(B &b) {
   Value target = b.getFloat(0, "target"), output = b.getFloat(1, "output");
   std::optional<int64_t> axis =
-      target && output ? b.getAxis(kKeywordOnly, "axis", -1, b.rankOf(output)) : std::nullopt;
+      target && output ? b.getAxis(kKeywordOnly, "axis", -1, output) : std::nullopt;
   if (!axis)
     return {};
   if (b.shapeOf(target) != b.shapeOf(output))
@@ -157,7 +157,7 @@ Value categoricalCrossentropy(B &b) {
 Value sparseCategoricalCrossentropy(B &b) {
   Value target = b.getValue(0, "target"), output = b.getFloat(1, "output");
   std::optional<int64_t> axis =
-      target && output ? b.getAxis(kKeywordOnly, "axis", -1, b.rankOf(output)) : std::nullopt;
+      target && output ? b.getAxis(kKeywordOnly, "axis", -1, output) : std::nullopt;
   if (!axis)
     return {};
   if (*axis != b.rankOf(output) - 1 || b.shapeOf(target) != b.shapeOf(output).drop_back() ||

@@ -290,8 +290,17 @@ std::optional<llvm::SmallVector<int64_t>> OperationBuilder::getAxes(unsigned pos
 }
 
 std::optional<int64_t> OperationBuilder::getAxis(unsigned position, llvm::StringRef name,
-                                                 int64_t otherwise, int64_t rank) {
-  return getAxis(getInteger(position, name).value_or(otherwise), rank);
+                                                 int64_t otherwise, Value value) {
+  const int64_t rank = rankOf(value), written = getInteger(position, name).value_or(otherwise);
+  const int64_t axis = written < 0 ? written + rank : written;
+  const auto type = tensorTypeOf(value);
+  if (!type.getNumDynamicDims() || type.isDynamicDim(0))
+    return getAxis(written, rank);
+  if (axis >= 0 && axis < rank && !type.isDynamicDim(axis) && !hasFailed())
+    return axis;
+  error("'" + layer.className + "' works along axis " + llvm::Twine(written) +
+        ", which is the batch or outside of a tensor of " + llvm::Twine(rank) + " dimensions");
+  return std::nullopt;
 }
 
 std::optional<int64_t> OperationBuilder::getAxis(int64_t written, int64_t rank) {

@@ -66,11 +66,10 @@ public:
   /// `acrossSamples`. Nothing after an error.
   std::optional<llvm::SmallVector<int64_t>> getAxes(unsigned position, llvm::StringRef name,
                                                     mlir::Value value, bool acrossSamples);
-  /// One axis of a tensor of `rank`, from the front; it may not be the batch. Nothing after an
-  /// error.
+  /// One axis of `value`, from the front; it may not be the batch. Nothing after an error.
   std::optional<int64_t> getAxis(unsigned position, llvm::StringRef name, int64_t otherwise,
-                                 int64_t rank);
-  /// The same of an axis as it is written.
+                                 mlir::Value value);
+  /// The same of an axis as it is written, of a tensor of `rank` that has the batch first.
   std::optional<int64_t> getAxis(int64_t written, int64_t rank);
 
   mlir::Value error(const llvm::Twine &message) override {
@@ -85,6 +84,8 @@ public:
 
   const LayerConfig &layer;
   llvm::SmallVector<mlir::Value> furtherResults;
+  /// Results may have the batch elsewhere than first: who reads them knows how to bring it there.
+  bool movesBatch = false;
 
 private:
   Operand makeOperand(const Argument &argument, llvm::StringRef name);

@@ -177,7 +177,7 @@ template <bool smallest, bool skipsNaN> Value placeOf(B &b) {
   Value x = operand.value;
   if (!b.findArgument(1, "axis"))
     return b.error("'" + b.layer.className + "' without an axis counts across samples; name one");
-  std::optional<int64_t> axis = b.getAxis(1, "axis", -1, b.rankOf(x));
+  std::optional<int64_t> axis = b.getAxis(1, "axis", -1, x);
   if (!axis)
     return {};
   Value sized = smallest ? b.make<NegateOp>(x) : x, numbers = sized;
@@ -224,7 +224,7 @@ template <bool skipsNaN> Value cumulativeSum(B &b) {
   Value x = readCumulated(b, skipsNaN ? std::optional(0.0) : std::nullopt);
   if (!x)
     return {};
-  std::optional<int64_t> axis = b.getAxis(1, "axis", -1, b.rankOf(x));
+  std::optional<int64_t> axis = b.getAxis(1, "axis", -1, x);
   if (!axis)
     return {};
   if (!mlir::isa<mlir::FloatType>(elementTypeOf(x)))
@@ -232,8 +232,21 @@ template <bool skipsNaN> Value cumulativeSum(B &b) {
   return b.makeCastLike(sumsUpTo(b, b.makeCastLike(x, x, /*wide=*/true), *axis), x);
 }
 
-/// Vector norms along one axis and the Frobenius norm of any axes (keras/src/ops/linalg.py, Norm).
-/// Powers are float32 or wider: float16 holds those of few numbers.
+/// The largest sum of magnitudes of a column (`p` 1) or of a row (infinity) of matrices; of a
+/// negative `p` the least.
+Value matrixNorm(B &b, Value x, double p, bool keepDims) {
+  llvm::SmallVector<int64_t> axes = *b.getIntegers(2, "axis"); // in the order of rows and columns
+  for (int64_t &axis : axes)
+    axis = axis < 0 ? axis + b.rankOf(x) : axis;
+  Value sums = b.makeReduce(ReduceKind::Sum, b.make<AbsOp>(x),
+                            std::isinf(p) ? axes.back() : axes.front(), /*keepDims=*/true);
+  llvm::sort(axes);
+  return b.makeReduce(p > 0 ? ReduceKind::Max : ReduceKind::Min, sums, axes, keepDims);
+}
+
+/// Vector norms along one axis, the Frobenius norm of any axes and matrix norms of sums
+/// (keras/src/ops/linalg.py, Norm). Powers are float32 or wider: float16 holds those of few
+/// numbers.
 Value norm(B &b) {
   Value x = b.getFloat(0, "x");
   std::optional<llvm::SmallVector<int64_t>> axes =
@@ -244,9 +257,12 @@ Value norm(B &b) {
   const llvm::json::Value *order = b.getLiteral(1, "ord");
   const bool isText = order && order->getAsString();
   const double p = order && !isText ? order->getAsNumber().value_or(0.5) : 2.0;
+  if (order && !isText && axes->size() == 2 && (std::isinf(p) || std::abs(p) == 1.0) &&
+      b.getIntegers(2, "axis"))
+    return matrixNorm(b, x, p, keepDims);
   if ((isText && order->getAsString() != llvm::StringRef("fro")) ||
       (axes->size() != 1 && order && !isText) || (axes->size() == 1 && isText))
-    return b.error("'Norm' of matrices other than Frobenius's is not supported");
+    return b.error("'Norm' of matrices is supported with 'ord' fro, 1, -1, inf and -inf");
   Value wide = b.makeCastLike(x, x, /*wide=*/true);
   auto sumUp = [&](Value power) { return b.makeReduce(ReduceKind::Sum, power, *axes, keepDims); };
   if (p == 2.0)
@@ -272,7 +288,7 @@ Value difference(B &b) {
   const int64_t times = b.getInteger(1, "n").value_or(1);
   if (!x)
     return {};
-  std::optional<int64_t> axis = b.getAxis(2, "axis", -1, b.rankOf(x));
+  std::optional<int64_t> axis = b.getAxis(2, "axis", -1, x);
   if (!axis)
     return {};
   if (times < 0 || times >= b.shapeOf(x)[*axis] || elementTypeOf(x).isInteger(1))
@@ -291,7 +307,7 @@ template <bool skipsNaN> Value cumulativeProduct(B &b) {
   Value x = readCumulated(b, skipsNaN ? std::optional(1.0) : std::nullopt);
   if (!x)
     return {};
-  std::optional<int64_t> axis = b.getAxis(1, "axis", -1, b.rankOf(x));
+  std::optional<int64_t> axis = b.getAxis(1, "axis", -1, x);
   if (!axis)
     return {};
   const int64_t extent = b.shapeOf(x)[*axis];

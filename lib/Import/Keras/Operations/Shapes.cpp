@@ -19,14 +19,14 @@ int64_t elementsOf(llvm::ArrayRef<int64_t> shape) {
   return count;
 }
 
-/// The target shape may hold one -1; of a tensor with a batch the first extent must come out as the
-/// batch again.
+/// The target shape may hold one -1, and of a tensor with a batch one more, as layers write it. The
+/// first -1 then is the batch, alone or with other elements.
 Value reshape(B &b) {
   Value x = b.getValue(0, "x");
   std::optional<llvm::SmallVector<int64_t>> target = b.getIntegers(1, "newshape");
   if (!x || !target)
     return x && !b.hasFailed() ? b.error("'Reshape' needs a shape") : Value();
-  const bool hasBatch = b.rankOf(x) > 0 && tensorTypeOf(x).isDynamicDim(0);
+  const bool hasBatch = tensorTypeOf(x).getNumDynamicDims() > 0;
   const int64_t total = elementsOf(b.shapeOf(x));
   llvm::SmallVector<int64_t> shape(*target);
   int64_t known = 1;
@@ -35,28 +35,24 @@ Value reshape(B &b) {
       return b.error("'Reshape' has a target shape that is not readable");
     else if (extent == 0)
       known = 0;
-  const auto unknown = llvm::find(shape, -1);
+  auto unknown = llvm::find(shape, -1);
   if (llvm::count(shape, -1) > (hasBatch ? 2 : 1))
     return b.error("'Reshape' has more than one -1");
   if (hasBatch) {
-    // (-1, ...) with the elements of a sample behind it, or (None, -1, ...) as layers write it.
-    if (shape.empty() || shape.front() != -1)
+    if (unknown == shape.end() || (unknown != shape.begin() && !b.movesBatch))
       return b.error("'Reshape' must keep the batch as the first dimension: (-1, ...)");
-    shape.front() = kBatch;
-    auto rest = std::find(shape.begin() + 1, shape.end(), -1);
-    if (rest != shape.end()) {
-      if (known == 0 || total % known != 0)
-        return b.error("'Reshape' to a shape that does not hold the elements of a sample");
-      *rest = total / known;
-    } else if (known != total) {
+    *unknown = kBatch;
+    unknown = std::find(unknown + 1, shape.end(), -1);
+    if (unknown == shape.end() && (b.movesBatch || known == total))
+      return b.makeReshape(x, shape);
+    if (unknown == shape.end())
       return b.error("'Reshape' must keep the batch as the first dimension, with the " +
-                     llvm::Twine(total) +
-                     " elements of a sample behind it; where layers take an axis together with the "
-                     "batch, put TimeDistributed around them instead");
-    }
-  } else if (unknown != shape.end()) {
+                     llvm::Twine(total) + " elements of a sample behind it");
+  }
+  if (unknown != shape.end()) {
     if (known == 0 || total % known != 0)
-      return b.error("'Reshape' to a shape that does not hold the elements");
+      return b.error(hasBatch ? "'Reshape' to a shape that does not hold the elements of a sample"
+                              : "'Reshape' to a shape that does not hold the elements");
     *unknown = total / known;
   } else if (known != total) {
     return b.error("'Reshape' to a shape of another number of elements");
@@ -65,7 +61,7 @@ Value reshape(B &b) {
 }
 
 Value permute(B &b, Value x, llvm::ArrayRef<int64_t> permutation) {
-  if (tensorTypeOf(x).getNumDynamicDims() && permutation.front() != 0)
+  if (!b.movesBatch && tensorTypeOf(x).getNumDynamicDims() && permutation.front() != 0)
     return b.error("'" + b.layer.className + "' must leave the batch as the first dimension");
   return b.make<TransposeOp>(x, permutation);
 }
@@ -92,8 +88,7 @@ Value swapAxes(B &b) {
   Value x = b.getValue(0, "x");
   if (!x)
     return {};
-  std::optional<int64_t> first = b.getAxis(1, "axis1", 0, b.rankOf(x)),
-                         second = b.getAxis(2, "axis2", 0, b.rankOf(x));
+  std::optional<int64_t> first = b.getAxis(1, "axis1", 0, x), second = b.getAxis(2, "axis2", 0, x);
   if (!first || !second)
     return {};
   llvm::SmallVector<int64_t> permutation = llvm::to_vector(llvm::seq<int64_t>(0, b.rankOf(x)));
@@ -204,7 +199,7 @@ Value concatenateAlong(B &b, int64_t otherwise) {
   llvm::SmallVector<Value> values = getParts(b);
   if (values.empty())
     return {};
-  std::optional<int64_t> axis = b.getAxis(1, "axis", otherwise, b.rankOf(values.front()));
+  std::optional<int64_t> axis = b.getAxis(1, "axis", otherwise, values.front());
   return axis ? join(b, values, *axis) : Value();
 }
 Value concatenate(B &b) { return concatenateAlong(b, -1); }
@@ -218,7 +213,7 @@ Value append(B &b) {
     return {};
   if (!b.findArgument(kKeywordOnly, "axis"))
     return b.error("'Append' without an axis flattens the batch; name one");
-  std::optional<int64_t> axis = b.getAxis(kKeywordOnly, "axis", -1, b.rankOf(pair[0].value));
+  std::optional<int64_t> axis = b.getAxis(kKeywordOnly, "axis", -1, pair[0].value);
   return axis ? join(b, {pair[0].value, pair[1].value}, *axis) : Value();
 }
 
@@ -226,7 +221,8 @@ Value stack(B &b) {
   llvm::SmallVector<Value> values = getParts(b);
   if (values.empty())
     return {};
-  std::optional<int64_t> axis = b.getAxis(1, "axis", 0, b.rankOf(values.front()) + 1);
+  std::optional<int64_t> axis =
+      b.getAxis(b.getInteger(1, "axis").value_or(0), b.rankOf(values.front()) + 1);
   if (!axis)
     return {};
   for (Value &value : values) {
@@ -261,7 +257,7 @@ Value repeat(B &b) {
     return {};
   if (!b.findArgument(2, "axis"))
     return b.error("'Repeat' without an axis flattens the batch; name one");
-  std::optional<int64_t> axis = b.getAxis(2, "axis", 1, b.rankOf(x));
+  std::optional<int64_t> axis = b.getAxis(2, "axis", 1, x);
   if (!axis)
     return {};
   const int64_t extent = b.shapeOf(x)[*axis];

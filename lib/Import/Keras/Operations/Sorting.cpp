@@ -51,7 +51,7 @@ std::pair<Value, int64_t> readSorted(B &b) {
     b.error("'" + b.layer.className + "' without an axis sorts across samples; name one");
     return {};
   }
-  std::optional<int64_t> axis = b.getAxis(1, "axis", -1, b.rankOf(x));
+  std::optional<int64_t> axis = b.getAxis(1, "axis", -1, x);
   if (!axis)
     return {};
   if (const int64_t extent = b.shapeOf(x)[*axis]; extent > kMostSorted) {

@@ -46,7 +46,7 @@ Value splitAlong(B &b, Value x, int64_t axis) {
 
 Value split(B &b) {
   Value x = b.getValue(0, "x");
-  std::optional<int64_t> axis = x ? b.getAxis(2, "axis", 0, b.rankOf(x)) : std::nullopt;
+  std::optional<int64_t> axis = x ? b.getAxis(2, "axis", 0, x) : std::nullopt;
   return axis ? splitAlong(b, x, *axis) : Value();
 }
 
@@ -62,7 +62,7 @@ template <int axis> Value splitAt(B &b) {
 /// Parts that differ by one element at most, the longer ones first.
 Value splitArray(B &b) {
   Value x = b.getValue(0, "x");
-  std::optional<int64_t> axis = x ? b.getAxis(2, "axis", 0, b.rankOf(x)) : std::nullopt,
+  std::optional<int64_t> axis = x ? b.getAxis(2, "axis", 0, x) : std::nullopt,
                          sections = b.getInteger(1, "indices_or_sections");
   if (!axis || !sections)
     return {};
@@ -78,7 +78,7 @@ Value splitArray(B &b) {
 
 Value unstack(B &b) {
   Value x = b.getValue(0, "x");
-  std::optional<int64_t> axis = x ? b.getAxis(2, "axis", 0, b.rankOf(x)) : std::nullopt;
+  std::optional<int64_t> axis = x ? b.getAxis(2, "axis", 0, x) : std::nullopt;
   if (!axis)
     return {};
   llvm::SmallVector<int64_t> shape(b.shapeOf(x));

@@ -275,7 +275,7 @@ Value trapezoid(B &b) {
     return {};
   if (b.findArgument(kKeywordOnly, "x"))
     return b.error("'Trapezoid' with places 'x' is not supported; give it a distance 'dx'");
-  std::optional<int64_t> axis = b.getAxis(kKeywordOnly, "axis", -1, b.rankOf(y));
+  std::optional<int64_t> axis = b.getAxis(kKeywordOnly, "axis", -1, y);
   if (!axis)
     return {};
   const int64_t rest = b.shapeOf(y)[*axis] - 1;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Where the open batch is among the dimensions of a tensor of the file. The dialect has it first
 // and by itself: a tensor of the file is another order of the elements of one that is so.
-#ifndef MPC_LIB_IMPORT_ONNX_BATCHPLACE_H
-#define MPC_LIB_IMPORT_ONNX_BATCHPLACE_H
+#ifndef MPC_LIB_IMPORT_COMMON_BATCHPLACE_H
+#define MPC_LIB_IMPORT_COMMON_BATCHPLACE_H
 
 #include "mlir/IR/BuiltinTypes.h"
 
 #include "llvm/ADT/SmallVector.h"
 
-namespace mpc::onnx {
+namespace mpc {
 
 /// Dimension `axis` has `before` × batch × `after` elements, in row-major order. The value that
 /// stands for the tensor is [batch, dimensions in front of it, before, after, those behind it],
@@ -68,6 +68,6 @@ struct BatchPlace {
   }
 };
 
-} // namespace mpc::onnx
+} // namespace mpc
 
 #endif

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "lib/Import/ONNX/BatchFirst.h"
+#include "lib/Import/Common/BatchFirst.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
-namespace mpc::onnx {
+namespace mpc {
 
 using mlir::Operation;
 using mlir::Value;
@@ -454,4 +454,4 @@ Operation *BatchFirst::run() {
   return nullptr;
 }
 
-} // namespace mpc::onnx
+} // namespace mpc

@@ -2,17 +2,17 @@
 // Brings the ops of a node, which see tensors as the file has them, to values whose first
 // dimension is the open batch, as the dialect has them: transpositions of the batch go away, axes
 // are counted anew.
-#ifndef MPC_LIB_IMPORT_ONNX_BATCHFIRST_H
-#define MPC_LIB_IMPORT_ONNX_BATCHFIRST_H
+#ifndef MPC_LIB_IMPORT_COMMON_BATCHFIRST_H
+#define MPC_LIB_IMPORT_COMMON_BATCHFIRST_H
 
 #include "dialects/mpc/IR/Mpc.h"
-#include "lib/Import/ONNX/BatchPlace.h"
+#include "lib/Import/Common/BatchPlace.h"
 
 #include "llvm/ADT/DenseMap.h"
 
 #include <optional>
 
-namespace mpc::onnx {
+namespace mpc {
 
 class BatchFirst {
 public:
@@ -71,6 +71,6 @@ private:
   llvm::SmallVector<mlir::Operation *> dead;
 };
 
-} // namespace mpc::onnx
+} // namespace mpc
 
 #endif
