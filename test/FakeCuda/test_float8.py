@@ -124,9 +124,9 @@ class Float8(FolderTest):
             if "multiply" in line:
                 self.assertIn("compute 68", line)
                 self.assertTrue(all(int(n) % 16 == 0 for n in re.search(r"x(\d+)x(\d+)", line).groups()), line)
-        # Six products have operands to turn, whether one or both: a launch each.
+        # Casts have written the columns. Rows over samples are padded where no multiple of 16 is, by a launch for each gradient of a kernel.
         copies = [line for line in launches if "mpc_transposed" in line]
-        self.assertEqual(len(copies), 6, launches)
+        self.assertEqual(len(copies), 3 if batch % 16 else 0, launches)
         self.assertEqual(len(launches), most, launches)
         # Between stages of its kernels; 112 in bfloat16 until 2026-11-30, when each tensor's history waited for those before it.
         self.assertLessEqual(waits_of(launches), waits, launches)
