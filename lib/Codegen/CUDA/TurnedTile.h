@@ -21,8 +21,8 @@ struct TurnedTile {
   mlir::Value rows;                       ///< a constant, or an argument of the kernel
 };
 
-/// What the ops of `body` write so as iteration `i`. None where nothing is, or not as tiles of one
-/// matrix.
+/// The matrix that the ops of `body` write so as iteration `i`. None where there is none, or more
+/// than one.
 std::optional<TurnedTile> findTurnedTile(mlir::Block &body, mlir::Value i);
 
 /// "const index tiles = ...", 0 where a tile would not be whole: `places` are addresses, `count`
