@@ -102,9 +102,9 @@ std::optional<ElementAccess> mpc::findElementAccess(func::FuncOp kernel) {
     buffer.isTurned = tile && llvm::is_contained(tile->buffers, argument);
     buffer.isWritten = buffer.isTurned;
     hasWritten |= buffer.isTurned;
-    if (buffer.isTurned)
+    if (buffer.isTurned || !type) // a number is no place
       continue;
-    buffer.isElement = type && !argument.use_empty();
+    buffer.isElement = !argument.use_empty();
     for (Operation *user : argument.getUsers()) {
       auto load = dyn_cast<memref::LoadOp>(user);
       auto store = dyn_cast<memref::StoreOp>(user);

@@ -31,7 +31,12 @@
 // TEXT: for (index i = tiles * 64 + first_index(); i < count; i += index_step()) {
 // TEXT: kernel_predict_turn_merged_element(a0[i], a1[i], a2[column * 64ll + row], i, row, column);
 
-func.func @predict(%x: memref<?x64xbf16> {mpc.input = "x"}, %w: memref<64x32xbf16> {mpc.input = "w"}, %out: memref<?x32xf32> {mpcrt.output = "out0"}, %gradient: memref<64x32xf32> {mpcrt.output = "out1"}, %back: memref<?x64xf32> {mpcrt.output = "out2"}, %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry = #mpc.entry_role<predict>, mpcrt.arena_fixed = 6144 : i64, mpcrt.arena_per_sample = 192 : i64} {
+// The batch says how long a column is.
+// TEXT: {{ }}kernel_predict_turn_1_merged(bf16 *a0, const index a1, f8e4m3 *a2, const index count) {
+// TEXT-NEXT: const index tiles = ((size_t)a0 | (size_t)a2) % 16 == 0 && a1 % 16 == 0 && a1 * 64ll == count ? count / 64 : 0;
+// TEXT: kernel_predict_turn_1_merged_element(a0[i], a1, a2[column * a1 + row], i, row, column);
+
+func.func @predict(%x: memref<?x64xbf16> {mpc.input = "x"}, %w: memref<64x32xbf16> {mpc.input = "w"}, %out: memref<?x32xf32> {mpcrt.output = "out0"}, %gradient: memref<64x32xf32> {mpcrt.output = "out1"}, %back: memref<?x64xf32> {mpcrt.output = "out2"}, %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry = #mpc.entry_role<predict>, mpcrt.arena_fixed = 6144 : i64, mpcrt.arena_per_sample = 224 : i64} {
   %numbers = mpcrt.view %arena[%n] fixed(0) per_sample(0) : memref<?xi8> -> memref<64x32xf8E4M3FN>
   %turned = mpcrt.view %arena[%n] fixed(2048) per_sample(0) : memref<?xi8> -> memref<64x32xf8E4M3FN>
   %samples = mpcrt.view %arena[%n] fixed(6144) per_sample(0) : memref<?xi8> -> memref<?x64xf8E4M3FN>
@@ -50,7 +55,7 @@ func.func @predict(%x: memref<?x64xbf16> {mpc.input = "x"}, %w: memref<64x32xbf1
     linalg.yield %0 : f8E4M3FN
   }
   mpcrt.turn ins(%x8 : memref<?x64xf8E4M3FN>) outs(%xt : memref<?x64xf8E4M3FN>)
-  %all = mpcrt.view %arena[%n] fixed(4096) per_sample(0) : memref<?xi8> -> memref<?x32xf8E4M3FN>
+  %all = mpcrt.view %arena[%n] fixed(6144) per_sample(192) : memref<?xi8> -> memref<?x32xf8E4M3FN>
   mpcrt.contract ins(%xt, %all : memref<?x64xf8E4M3FN>, memref<?x32xf8E4M3FN>) outs(%gradient : memref<64x32xf32>) {layer = "dense", transpose_lhs, mpcrt.turned_lhs}
   mpcrt.contract ins(%all, %numbers : memref<?x32xf8E4M3FN>, memref<64x32xf8E4M3FN>) outs(%back : memref<?x64xf32>) {layer = "dense", transpose_rhs}
   return

@@ -1,4 +1,4 @@
-// RUN: mpc-opt %s --mpc-fuse-linalg=target=cuda | FileCheck %s
+// RUN: mpc-opt %s --mpc-fuse-linalg=target=cuda --canonicalize | FileCheck %s
 // RUN: mpc-opt %s --mpc-fuse-linalg | FileCheck %s --check-prefix=CPU
 // On a GPU a number of scalars is an argument of the kernels that read it, whatever its shape is: a launch that computes it would
 // be waited for.
