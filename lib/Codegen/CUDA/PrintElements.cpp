@@ -68,8 +68,9 @@ LogicalResult KernelPrinter::printElements(bool asStage) {
                 : takesRows || takesTiles ? " = all" + p + "[r];\n"
                                           : " = " + from + "[i];\n");
       if (buffer.isRead) {
-        text.declared +=
-            "      " + pack + " all" + p + "[" + std::to_string(TurnedTile::kRowsAtOnce) + "];\n";
+        text.declared += "      " + pack + " all" + p + "[" +
+                         (takesTiles ? std::to_string(TurnedTile::kRowsAtOnce) : "at_once") +
+                         "];\n";
         text.ahead += "          all" + p + "[r] = " + from + "[" + ahead + "];\n";
       }
       if (buffer.isWritten)
