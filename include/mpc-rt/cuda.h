@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-#define MPC_RT_CUDA_VERSION 6u
+#define MPC_RT_CUDA_VERSION 7u
 
 /* How products of float32 are multiplied: as they are; with operands that may be rounded to TF32;
  * or as three products of operands that are each the sum of two numbers of TF32. */

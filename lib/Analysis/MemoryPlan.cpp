@@ -3,7 +3,7 @@
 // (Pisarchyk and Lee, Efficient Memory Management for Deep Neural Net Inference, 2020: within a few
 // per cent of the lower bound on such graphs).
 #include "mpc/Analysis/MemoryPlan.h"
-#include "dialects/mpcrt/IR/Mpcrt.h"
+#include "dialects/mpcrt/IR/Turn.h"
 #include "mlir/Dialect/Bufferization/Transforms/BufferViewFlowAnalysis.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Utils/StructuredOpsUtils.h"
@@ -101,6 +101,7 @@ private:
   FailureOr<bool> findLifetime(Buffer &buffer);
 
   void keepFactors();
+  void keepSources();
   void shareInPlace();
   void shareWithInput(linalg::LinalgOp op, unsigned step, Value output);
   bool isTaken(unsigned buffer) const;
@@ -206,6 +207,27 @@ void MemoryPlan::Planner::keepFactors() {
   }
 }
 
+/// The kernel that writes numbers may come to turn them, too (mpc-merge-launches): what it reads is
+/// no place for what is turned.
+void MemoryPlan::Planner::keepSources() {
+  for (auto [step, op] : llvm::enumerate(ops)) {
+    auto turn = dyn_cast<mpcrt::TurnOp>(op);
+    auto numbers = turn ? indexOf.find(skipBufferReshapes(turn.getNumbers())) : indexOf.end();
+    if (numbers == indexOf.end())
+      continue;
+    for (Value alias : views.resolve(numbers->first))
+      for (Operation *user : alias.getUsers()) {
+        auto writer = dyn_cast<linalg::LinalgOp>(user);
+        if (!writer || !llvm::is_contained(writer.getDpsInits(), alias))
+          continue;
+        for (Value input : writer.getDpsInputs())
+          if (auto kept = indexOf.find(skipBufferReshapes(input)); kept != indexOf.end())
+            plan.buffers[kept->second].end =
+                std::max(plan.buffers[kept->second].end, static_cast<unsigned>(step));
+      }
+  }
+}
+
 /// In place: `inPlaceOf` forms chains; each chain becomes one place.
 void MemoryPlan::Planner::shareInPlace() {
   root.resize(plan.buffers.size());
@@ -284,6 +306,7 @@ FailureOr<MemoryPlan> MemoryPlan::Planner::run() {
   if (failedOnce)
     return failure();
   keepFactors();
+  keepSources();
   shareInPlace();
   layOut();
   return std::move(plan);

@@ -132,7 +132,8 @@ struct GroupRowsPass : mpc::impl::GroupRowsBase<GroupRowsPass> {
   }
 
   void gather(IRRewriter &rewriter, Block &block) const {
-    RowAccesses known;
+    // On a CPU the two would be loops one after the other, as they are without a group.
+    RowAccesses known(/*findsWhole=*/device == Device::cuda);
     for (Operation *first = block.empty() ? nullptr : &block.front(); first;) {
       Operation *next = first->getNextNode();
       if (RowGroup group = groupFrom(first, known); group.isWorthwhile()) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mpc-prepare-weights: what an entry computes of its weights alone is computed when these change,
 // into memory that stays between calls.
-#include "dialects/mpcrt/IR/Mpcrt.h"
+#include "dialects/mpcrt/IR/Turn.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/Transforms/BufferViewFlowAnalysis.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -102,7 +102,8 @@ std::optional<SmallVector<Operation *>> Preparation::writersOf(memref::AllocOp a
       Operation *user = use.getOwner();
       if (!isWrite(use))
         continue;
-      if (!isa<linalg::LinalgOp, memref::CopyOp>(user) || !isa<func::FuncOp>(user->getParentOp()))
+      if (!isa<linalg::LinalgOp, memref::CopyOp, mpcrt::TurnOp>(user) ||
+          !isa<func::FuncOp>(user->getParentOp()))
         return std::nullopt;
       writers.push_back(user);
     }

@@ -22,9 +22,16 @@ static constexpr size_t kMostOps = 48;
 /// An op behind so many ops that wait finds nothing of the group in the cache.
 static constexpr size_t kMostPostponed = 256;
 
+/// Whether every element of the view has the indices that it has in the whole.
+static bool keepsIndices(memref::SubViewOp view) {
+  return view.hasUnitStride() && view.hasZeroOffset() &&
+         view.getType().getRank() == view.getSourceType().getRank();
+}
+
 /// The buffer whose rows the rows of `buffer` are: views that only add or drop dimensions of one
-/// element behind the first one are looked through.
-static Value rowsOf(Value buffer) {
+/// element behind the first one are looked through. With `findsWhole`, so are the first columns of
+/// a buffer.
+static Value rowsOf(Value buffer, bool findsWhole) {
   auto outer = [](Value value) {
     ArrayRef<int64_t> shape = cast<MemRefType>(value.getType()).getShape();
     SmallVector<int64_t> extents;
@@ -34,6 +41,11 @@ static Value rowsOf(Value buffer) {
     return extents;
   };
   while (Operation *view = buffer.getDefiningOp()) {
+    if (auto columns = dyn_cast<memref::SubViewOp>(view);
+        columns && findsWhole && keepsIndices(columns)) {
+      buffer = columns.getSource();
+      continue;
+    }
     if (!isa<memref::ExpandShapeOp, memref::CollapseShapeOp>(view) ||
         outer(view->getOperand(0)) != outer(buffer) || outer(buffer).empty())
       break;
@@ -50,13 +62,14 @@ static unsigned countRowLoops(AffineMap map) {
   return count;
 }
 
-static SmallVector<RowAccesses::Access> findAccesses(linalg::LinalgOp op) {
+static SmallVector<RowAccesses::Access> findAccesses(linalg::LinalgOp op, bool findsWhole) {
   SmallVector<RowAccesses::Access> accesses;
   for (OpOperand &operand : op->getOpOperands())
     if (isa<MemRefType>(operand.get().getType()))
-      accesses.push_back(
-          {rowsOf(operand.get()), memref::skipViewLikeOps(cast<MemrefValue>(operand.get())),
-           countRowLoops(op.getMatchingIndexingMap(&operand)), op.isDpsInit(&operand)});
+      accesses.push_back({rowsOf(operand.get(), findsWhole),
+                          memref::skipViewLikeOps(cast<MemrefValue>(operand.get())),
+                          countRowLoops(op.getMatchingIndexingMap(&operand)),
+                          op.isDpsInit(&operand)});
   // The body may read other buffers by itself, anywhere.
   llvm::SetVector<Value> captured;
   getUsedValuesDefinedAbove(op->getRegions(), captured);
@@ -103,7 +116,7 @@ static RowAccesses::Loops findLoops(linalg::LinalgOp op) {
 const RowAccesses::Known &RowAccesses::find(linalg::LinalgOp op) {
   auto [found, isNew] = known.try_emplace(op);
   if (isNew)
-    found->second = std::make_unique<Known>(Known{findAccesses(op), findLoops(op)});
+    found->second = std::make_unique<Known>(Known{findAccesses(op, findsWhole), findLoops(op)});
   return *found->second;
 }
 

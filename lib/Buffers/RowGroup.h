@@ -12,6 +12,9 @@ namespace mpc {
 /// ops are asked about by many groups.
 class RowAccesses {
 public:
+  /// `findsWhole`: the first columns of a buffer are rows of it, too, as where a matrix is padded.
+  explicit RowAccesses(bool findsWhole) : findsWhole(findsWhole) {}
+
   struct Access {
     mlir::Value buffer;
     mlir::Value origin; ///< the allocation or argument that the buffer is a view of
@@ -41,6 +44,7 @@ private:
   };
   const Known &find(mlir::linalg::LinalgOp op);
 
+  bool findsWhole;
   // By address, which stays when the map grows.
   llvm::DenseMap<mlir::Operation *, std::unique_ptr<Known>> known;
 };

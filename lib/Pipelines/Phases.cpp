@@ -132,7 +132,7 @@ static void addTensors(OpPassManager &manager, const PipelineOptions &options) {
   manager.addPass(createConvertMpcToLinalg(convert));
   // Equal ops become one where kernels are merged.
   simplify(manager);
-  manager.addPass(createFuseLinalg());
+  manager.addPass(createFuseLinalg({options.device}));
   // After the kernels are whole: what one keeps for another is known then, and no later CSE finds
   // both computing the same. GPUs have far more arithmetic for a byte.
   manager.addPass(createRematerialize({/*workPerByte=*/options.isOnDevice() ? 64 : 8}));

@@ -2,6 +2,7 @@
 // mpc-fuse-linalg: chains of elementwise ops as one kernel each, decided by the work and the memory
 // traffic that a merge costs.
 #include "lib/Transforms/Fusion.h"
+#include "lib/Transforms/HostScalars.h"
 #include "lib/Transforms/MergeKernels.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -152,10 +153,17 @@ static void remarkRefused(func::FuncOp function) {
 
 namespace {
 struct FuseLinalgPass : mpc::impl::FuseLinalgBase<FuseLinalgPass> {
+  using FuseLinalgBase::FuseLinalgBase;
+
   LogicalResult runOnEntry(func::FuncOp entry) const override {
     if (!llvm::hasSingleElement(entry.getBody()))
       return success();
     mergeKernels(entry, mergeOne);
+    // After it, which makes ops of constants one. On a CPU a number in memory costs nothing.
+    if (device == Device::cuda) {
+      IRRewriter rewriter(entry.getContext());
+      passHostScalars(rewriter, entry);
+    }
     // Reasons are not looked for where nobody reads them.
     if (entry.getContext()->getRemarkEngine())
       remarkRefused(entry);

@@ -95,3 +95,58 @@ func.func @broadcast(%x: memref<?x16xf32> {mpc.input = "x"}, %sum: memref<?xf32>
   }
   return
 }
+
+// A matrix is padded: its kernel fills the rows, and computes their first columns, of which another row has none.
+// CHECK-LABEL: func.func @padded(
+// CHECK: mpcrt.rows loops(1) {
+// CHECK-COUNT-3: linalg.generic
+// CHECK-NOT: mpcrt.rows
+// CHECK: return
+func.func @padded(%x: memref<?x10xf32> {mpc.input = "x"}, %sum: memref<?xf32> {mpcrt.output = "out0"}, %out: memref<?x16xf32> {mpcrt.output = "out1"}, %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry} {
+  %zero = arith.constant 0.0 : f32
+  linalg.generic {indexing_maps = [#rows, affine_map<(d0, d1) -> (d0)>], iterator_types = ["parallel", "reduction"]} ins(%x : memref<?x10xf32>) outs(%sum : memref<?xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %0 = arith.addf %o, %i fastmath<reassoc> : f32
+    linalg.yield %0 : f32
+  }
+  linalg.generic {indexing_maps = [affine_map<(d0, d1) -> ()>, #rows], iterator_types = ["parallel", "parallel"]} ins(%zero : f32) outs(%out : memref<?x16xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    linalg.yield %i : f32
+  }
+  %some = memref.subview %out[0, 0] [%n, 10] [1, 1] : memref<?x16xf32> to memref<?x10xf32, strided<[16, 1]>>
+  linalg.generic {indexing_maps = [#rows, affine_map<(d0, d1) -> (d0)>, #rows], iterator_types = ["parallel", "parallel"]} ins(%x, %sum : memref<?x10xf32>, memref<?xf32>) outs(%some : memref<?x10xf32, strided<[16, 1]>>) {
+  ^bb0(%i: f32, %s: f32, %o: f32):
+    %0 = arith.divf %i, %s : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// Rows of what begins at another row are not those of the whole.
+// CHECK-LABEL: func.func @shifted(
+// CHECK: mpcrt.rows loops(1) {
+// CHECK-COUNT-2: linalg.generic
+// CHECK: linalg.yield
+// CHECK-NEXT: }
+// CHECK-NEXT: }
+// CHECK: linalg.generic
+// CHECK: return
+func.func @shifted(%x: memref<?x10xf32> {mpc.input = "x"}, %sum: memref<?xf32> {mpcrt.output = "out0"}, %out: memref<?x16xf32> {mpcrt.output = "out1"}, %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry} {
+  %zero = arith.constant 0.0 : f32
+  linalg.generic {indexing_maps = [#rows, affine_map<(d0, d1) -> (d0)>], iterator_types = ["parallel", "reduction"]} ins(%x : memref<?x10xf32>) outs(%sum : memref<?xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %0 = arith.addf %o, %i fastmath<reassoc> : f32
+    linalg.yield %0 : f32
+  }
+  linalg.generic {indexing_maps = [affine_map<(d0, d1) -> ()>, #rows], iterator_types = ["parallel", "parallel"]} ins(%zero : f32) outs(%out : memref<?x16xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    linalg.yield %i : f32
+  }
+  %some = memref.subview %out[0, 2] [%n, 10] [1, 1] : memref<?x16xf32> to memref<?x10xf32, strided<[16, 1], offset: 2>>
+  linalg.generic {indexing_maps = [#rows, affine_map<(d0, d1) -> (d0)>, #rows], iterator_types = ["parallel", "parallel"]} ins(%x, %sum : memref<?x10xf32>, memref<?xf32>) outs(%some : memref<?x10xf32, strided<[16, 1], offset: 2>>) {
+  ^bb0(%i: f32, %s: f32, %o: f32):
+    %0 = arith.divf %i, %s : f32
+    linalg.yield %0 : f32
+  }
+  return
+}

@@ -124,9 +124,9 @@ class Float8(FolderTest):
             if "multiply" in line:
                 self.assertIn("compute 68", line)
                 self.assertTrue(all(int(n) % 16 == 0 for n in re.search(r"x(\d+)x(\d+)", line).groups()), line)
-        # Six products have operands to turn, whether one or both: a launch each.
+        # Casts have written the columns. Rows over samples are padded where no multiple of 16 is, by a launch for each gradient of a kernel.
         copies = [line for line in launches if "mpc_transposed" in line]
-        self.assertEqual(len(copies), 6, launches)
+        self.assertEqual(len(copies), 3 if batch % 16 else 0, launches)
         self.assertEqual(len(launches), most, launches)
         # Between stages of its kernels; 112 in bfloat16 until 2026-11-30, when each tensor's history waited for those before it.
         self.assertLessEqual(waits_of(launches), waits, launches)
@@ -135,20 +135,20 @@ class Float8(FolderTest):
         for settings in (WITHOUT, {"MPC_FAKE_CUBLASLT_FLOAT8": "none"}):
             others, same = self.train(policy, batch, **settings)
             self.assertEqual(len([line for line in others if "mpc_widened" in line]), 7, others)
-            self.assertEqual(len(others), most + 1, others)
+            self.assertEqual(len(others), most + 7 - len(copies), others)
             self.assertEqual(set(self.types(others)), {FLOAT16}, others)
             self.assertEqual(len(self.types(others)), len(types))
             self.assertEqual(saved, same, settings)
         return launches, saved
 
     def test_float32(self):
-        self.check("float8_from_float32", 16, 26, 22)
+        self.check("float8_from_float32", 16, 20, 22)
 
     def test_bfloat16_and_a_batch_that_is_no_multiple(self):
-        self.check("float8_from_mixed_bfloat16", 20, 26, 23)
+        self.check("float8_from_mixed_bfloat16", 20, 23, 22)
 
     def test_float16(self):
-        self.check("float8_from_mixed_float16", 24, 29, 32)
+        self.check("float8_from_mixed_float16", 24, 26, 32)
 
     def test_loops_of_the_runtime_have_the_same_numbers(self):
         self.train("float8_from_float32", 16)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // How one-shot bufferize treats library calls, concatenations and scatters: in place in their
 // destinations.
-#include "dialects/mpcrt/IR/Mpcrt.h"
+#include "dialects/mpcrt/IR/Turn.h"
 #include "mlir/Dialect/Bufferization/IR/DstBufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
@@ -155,6 +155,7 @@ void mpc::mpcrt::registerBufferizableOpInterfaceExternalModels(DialectRegistry &
     AllReduceOp::attachInterface<ServiceCallBufferization<AllReduceOp>>(*context);
     ConcatenateOp::attachInterface<StridedBufferization<ConcatenateOp>>(*context);
     ScatterAddOp::attachInterface<StridedBufferization<ScatterAddOp>>(*context);
+    TurnOp::attachInterface<ServiceCallBufferization<TurnOp>>(*context);
     CompactOp::attachInterface<ServiceCallBufferization<CompactOp>>(*context);
     SelectBoxesOp::attachInterface<ServiceCallBufferization<SelectBoxesOp>>(*context);
   });

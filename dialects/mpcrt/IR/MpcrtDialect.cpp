@@ -2,6 +2,7 @@
 // Registration of the mpcrt dialect and verification of its discardable attributes.
 #include "dialects/mpcrt/IR/Requantization.h"
 #include "dialects/mpcrt/IR/ServicesSize.h"
+#include "dialects/mpcrt/IR/Turn.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -16,6 +17,10 @@ void MpcrtDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "dialects/mpcrt/IR/MpcrtOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/mpcrt/IR/MpcrtTurnOp.cpp.inc"
       >();
 }
 
@@ -74,6 +79,9 @@ LogicalResult MpcrtDialect::verifyOperationAttribute(Operation *op, NamedAttribu
       attribute.getName() == kAbiVersionAttr || attribute.getName() == kServicesSizeAttr ||
       attribute.getName() == kDistributedAttr)
     return success();
+  if (attribute.getName() == kTurnsAttr || attribute.getName() == kTurnedLhsAttr ||
+      attribute.getName() == kTurnedRhsAttr)
+    return verifyTurned(op, attribute);
   if (attribute.getName() == kIndependentAttr) {
     if (!isa<LoopLikeOpInterface>(op))
       return op->emitOpError() << kIndependentAttr << " is for loops";

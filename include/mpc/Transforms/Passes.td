@@ -435,9 +435,12 @@ def FuseLinalg : EntryPass<"mpc-fuse-linalg", "Tensors"> {
     that saves memory traffic, and so are a few sums and products that then need no memory at all; exp,
     tanh or a random generator never are. Nothing crosses
     mpcrt.contract. Roundings stay where they are.
+    On CUDA a number that is computed of scalars alone, such as one over the batch, becomes an argument of the kernels that
+    read it.
 
     Remarks: `mpc-fusion` / `elementwise`, for each merge and each that was refused.
   }];
+  let options = [Option<"device", "target", "::mpc::Device", "::mpc::Device::cpu", "cpu, cuda or cuda:sm_N,…">];
   let dependentDialects = ["::mlir::affine::AffineDialect"];
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A GPU moves 16 bytes per thread and instruction as fast as 2.
 #include "lib/Codegen/CUDA/ElementAccess.h"
+#include "lib/Codegen/CUDA/TurnedTile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
@@ -16,7 +17,9 @@ static constexpr unsigned kMostElements = 8;
 /// of time, not run (docs/decisions/0152).
 static constexpr size_t kFewestShared = 4;
 
-bool ElementAccess::sharesNeighbours() const { return row && neighbours.size() >= kFewestShared; }
+bool ElementAccess::sharesNeighbours() const {
+  return row && !turnedRows && neighbours.size() >= kFewestShared;
+}
 
 bool mpc::isLinearPlace(MemRefType type, ValueRange indices, Value linear) {
   SmallVector<int64_t> strides;
@@ -93,9 +96,15 @@ std::optional<ElementAccess> mpc::findElementAccess(func::FuncOp kernel) {
   access.buffers.resize(arguments.size() - 2);
   unsigned largest = 0;
   bool hasWritten = false;
+  const std::optional<TurnedTile> tile = findTurnedTile(body, i);
   for (auto [argument, buffer] : llvm::zip_equal(arguments.drop_back(2), access.buffers)) {
     auto type = dyn_cast<MemRefType>(argument.getType());
-    buffer.isElement = type && !argument.use_empty();
+    buffer.isTurned = tile && llvm::is_contained(tile->buffers, argument);
+    buffer.isWritten = buffer.isTurned;
+    hasWritten |= buffer.isTurned;
+    if (buffer.isTurned || !type) // a number is no place
+      continue;
+    buffer.isElement = !argument.use_empty();
     for (Operation *user : argument.getUsers()) {
       auto load = dyn_cast<memref::LoadOp>(user);
       auto store = dyn_cast<memref::StoreOp>(user);
@@ -128,8 +137,13 @@ std::optional<ElementAccess> mpc::findElementAccess(func::FuncOp kernel) {
   if (!hasWritten || largest == 0)
     return std::nullopt;
   access.width = packWidth(largest);
-  if (access.width < 2)
+  if (tile)
+    access.width = std::min<unsigned>(access.width, TurnedTile::kColumns);
+  if (access.width < 2 || (tile && access.width != TurnedTile::kColumns))
     return std::nullopt;
   findRows(body, i, access);
-  return access;
+  if (!tile)
+    return access;
+  access.turnedRows = tile->rows;
+  return access.row && access.extent == tile->columns ? std::optional(access) : std::nullopt;
 }

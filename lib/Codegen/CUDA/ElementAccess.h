@@ -13,7 +13,9 @@ namespace mpc {
 struct ElementAccess {
   struct Buffer {
     bool isElement = false; ///< touched at element `i` only
+    bool isTurned = false;  ///< written at element `i` of the matrix, turned
     bool isRead = false, isWritten = false;
+    bool hasOne() const { return isElement || isTurned; } ///< element for each iteration
   };
   llvm::SmallVector<Buffer> buffers; ///< per argument of the kernel without `begin` and `end`
   /// i / extent and i % extent, where rows of the buffers have `extent` elements, a multiple of
@@ -23,13 +25,17 @@ struct ElementAccess {
   /// Loads of element `column` of a fixed row of something else, such as a bias.
   llvm::SmallVector<mlir::memref::LoadOp> neighbours;
   unsigned width = 1; ///< elements at a time: a power of two, at least 2
+  /// The rows of what is turned; null where nothing is. Then there are `row`, `column` and
+  /// `extent`.
+  mlir::Value turnedRows;
 
   /// Whether a thread takes several rows of a pack's columns, so that it reads the neighbours once
   /// for all of them.
   bool sharesNeighbours() const;
 };
 
-/// For a kernel of one iteration (ThreadKernel.h). None when it writes anything but elements, or
+/// For a kernel of one iteration (ThreadKernel.h). None when it writes anything but elements, of
+/// matrices that are turned bytes alone, or
 /// reads one after it wrote one (what is read is read first), or has loops.
 std::optional<ElementAccess> findElementAccess(mlir::func::FuncOp kernel);
 

@@ -5,8 +5,8 @@
 
 llvm::StringRef mpc::getCudaFloat8Kernels() {
   return R"cuda(
-// [rows, columns] of bytes as [columns, length], length being a multiple of 16, with zeros behind the
-// rows: a thread takes 16 rows of 4 columns.
+// [rows, columns] of bytes, or the same turned, as [columns, length], length being a multiple of 16,
+// with zeros behind the rows: a thread takes 16 rows of 4 columns.
 __device__ inline void transposed(const TransposePart &t, const index i) {
   const index across = (t.columns + 3) / 4, along = t.length / 16;
   const bool by_words = t.columns % 4 == 0 && (size_t)t.from % 4 == 0;
@@ -19,7 +19,10 @@ __device__ inline void transposed(const TransposePart &t, const index i) {
   for (int r = 0; r < 16; ++r) {
     pack<unsigned char, 4> word = {};
     if (row + r < t.rows) {
-      if (by_words)
+      if (t.turned)
+        for (int c = 0; c < 4 && column + c < t.columns; ++c)
+          word.at[c] = from[(column + c) * t.rows + row + r];
+      else if (by_words)
         word = *(const pack<unsigned char, 4> *)(from + (row + r) * t.columns + column);
       else
         for (int c = 0; c < 4 && column + c < t.columns; ++c)

@@ -42,7 +42,7 @@ FailureOr<std::string> KernelPrinter::element(Value buffer, ValueRange indices) 
   if (auto packed = packedElements.find(buffer); packed != packedElements.end())
     return packed->second;
   auto argument = dyn_cast<BlockArgument>(buffer);
-  if (access && argument && access->buffers[argument.getArgNumber()].isElement)
+  if (access && argument && access->buffers[argument.getArgNumber()].hasOne())
     return nameOf(buffer);
   auto type = cast<MemRefType>(buffer.getType());
   auto at = place(type, llvm::map_to_vector(indices, [&](Value index) { return nameOf(index); }));
@@ -334,7 +334,7 @@ std::string KernelPrinter::parameters(bool ofElement) {
     std::string name = names[argument] = "a" + std::to_string(i);
     if (!buffer)
       list += "const " + cudaType(argument.getType()) + " " + name + ", ";
-    else if (ofElement && access->buffers[i].isElement)
+    else if (ofElement && access->buffers[i].hasOne())
       list += (access->buffers[i].isWritten ? "" : "const ") +
               cudaStorageType(buffer.getElementType()) + " &" + name + ", ";
     else
@@ -354,124 +354,8 @@ void KernelPrinter::printStart(bool asStage) {
      << (asStage ? ", const unsigned first_block" : "") << ") {\n";
 }
 
-/// The thread's first iteration: stages that run beside others begin at a block of their own.
-static std::string firstOf(StringRef function, bool asStage) {
+std::string KernelPrinter::firstOf(StringRef function, bool asStage) {
   return (function + (asStage ? "(first_block)" : "()")).str();
-}
-
-LogicalResult KernelPrinter::printElements(bool asStage) {
-  // A stage's name differs: a kernel may be printed as both.
-  std::string one = (kernel.getSymName() + (asStage ? "_body" : "") + "_element").str();
-  std::string list = parameters(/*ofElement=*/true);
-  SmallVector<std::string> neighbours;
-  if (access->column)
-    names[access->column] = "column";
-  if (access->row)
-    names[access->row] = "row";
-  for (memref::LoadOp load : access->neighbours) {
-    auto place = element(load.getMemRef(), load.getIndices());
-    if (failed(place))
-      return load.emitOpError("has a stride that is not known at compile time");
-    std::string name = "b" + std::to_string(neighbours.size());
-    neighbours.push_back(*place);
-    names[load.getResult()] = name;
-    list += "const " + cudaStorageType(load.getType()) + " &" + name + ", ";
-  }
-  os << "static __device__ inline void " << one << "(" << list << "const index i"
-     << (access->row ? ", const index row" : "") << (access->column ? ", const index column" : "")
-     << ") {\n";
-  depth = 1;
-  if (failed(printBlock(kernel.getBody().front())))
-    return failure();
-  os << "}\n";
-
-  printStart(asStage);
-  const std::string width = std::to_string(access->width);
-  auto packOf = [&](Type type) { return "pack<" + cudaStorageType(type) + ", " + width + ">"; };
-  SmallVector<std::string> places;
-  const bool takesRows = access->sharesNeighbours() && !asStage; // stages have few elements
-  std::string loads, stores, ofPack, ofRest;
-  RowsOfThread text;
-  for (auto [i, argument, buffer] :
-       llvm::enumerate(kernel.getArguments().drop_back(2), access->buffers)) {
-    std::string a = "a" + std::to_string(i), p = "p" + std::to_string(i);
-    if (buffer.isElement) {
-      std::string pack = packOf(cast<MemRefType>(argument.getType()).getElementType());
-      places.push_back("(size_t)" + a);
-      const std::string from = "((const " + pack + " *)" + a + ")";
-      loads += "    " + pack + " " + p +
-               (!buffer.isRead ? ";\n"
-                : takesRows    ? " = all" + p + "[r];\n"
-                               : " = " + from + "[i];\n");
-      if (buffer.isRead) {
-        text.declared += "      " + pack + " all" + p + "[at_once];\n";
-        text.ahead +=
-            "          all" + p + "[r] = " + from + "[(row + r) * across + j % across];\n";
-      }
-      if (buffer.isWritten)
-        stores += "    ((" + pack + " *)" + a + ")[i] = " + p + ";\n";
-    }
-    ofPack += (buffer.isElement ? p + ".at[k]" : a) + ", ";
-    ofRest += (buffer.isElement ? a + "[i]" : a) + ", ";
-  }
-  for (auto [j, load] : llvm::enumerate(access->neighbours)) {
-    std::string pack = packOf(load.getType()), b = "b" + std::to_string(j);
-    if (std::string a = "(size_t)" + nameOf(load.getMemRef()); !llvm::is_contained(places, a))
-      places.push_back(a);
-    text.shared +=
-        "    const " + pack + " " + b + " = *(const " + pack + " *)&" + neighbours[j] + ";\n";
-    ofPack += b + ".at[k], ";
-    ofRest += neighbours[j] + ", ";
-  }
-  auto rows = [&](const std::string &first) {
-    std::string extent = std::to_string(access->extent), text;
-    if (access->row)
-      text += "    const index row = " + first + " / " + extent + ";\n";
-    if (access->column)
-      text += "    const index column = " + first + " % " + extent + ";\n";
-    return text;
-  };
-  const std::string atRow = !access->row ? "" : takesRows ? ", row + r" : ", row";
-  text.step = loads + "#pragma unroll\n    for (int k = 0; k < " + width + "; ++k)\n      " + one +
-              "(" + ofPack + "i * " + width + " + k" + atRow +
-              (access->column ? ", column + k" : "") + ");\n" + stores;
-  os << "  const index packs = (" << llvm::join(places, " | ") << ") % 16 == 0 ? count / " << width
-     << " : 0;\n";
-  if (takesRows)
-    printRowsOfThread(text);
-  else
-    os << "  for (index i = " << firstOf("first_index", asStage)
-       << "; i < packs; i += index_step()) {\n"
-       << rows("(unsigned long long)(i * " + width + ")") << text.shared << text.step << "  }\n";
-  const std::string done =
-      takesRows ? "rows * " + std::to_string(access->extent) : "packs * " + width;
-  os << "  for (index i = " << done << " + " << firstOf("first_index", asStage)
-     << "; i < count; i += index_step())" << (access->column ? " {" : "") << "\n"
-     << rows("(unsigned long long)i") << "    " << one << "(" << ofRest << "i"
-     << (access->row ? ", row" : "") << (access->column ? ", column" : "") << ");\n"
-     << (access->column ? "  }\n" : "") << "}\n";
-  return success();
-}
-
-void KernelPrinter::printRowsOfThread(const RowsOfThread &text) {
-  // So many rows are under way at once: a row's store might be what the next one loads.
-  constexpr unsigned kRowsAtOnce = 4;
-  os << "  const index across = " << access->extent / access->width
-     << ", rows = packs / across, depth = rows_of_thread(packs);\n"
-     << "  const index tiles = divided(rows + depth - 1, depth) * across;\n"
-     << "  const int at_once = " << kRowsAtOnce << ";\n"
-     << "  for (index j = first_index(); j < tiles; j += index_step()) {\n"
-     << "    const index first = j / across * depth, column = j % across * " << access->width
-     << ";\n"
-     << "    const index end = first + depth < rows ? first + depth : rows;\n"
-     << text.shared << "    for (index row = first; row < end; row += at_once) {\n"
-     << text.declared << "#pragma unroll\n      for (int r = 0; r < at_once; ++r)\n"
-     << "        if (row + r < end) {\n"
-     << text.ahead << "        }\n"
-     << "#pragma unroll\n      for (int r = 0; r < at_once; ++r)\n"
-     << "        if (row + r < end) {\n"
-     << "    const index i = (row + r) * across + j % across;\n"
-     << text.step << "        }\n    }\n  }\n";
 }
 
 LogicalResult KernelPrinter::print(bool asStage) {

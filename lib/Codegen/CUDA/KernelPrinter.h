@@ -32,14 +32,18 @@ private:
   /// The parameters, named; of an element of a buffer a reference to it.
   std::string parameters(bool ofElement);
   void printStart(bool asStage);
+  /// The thread's first iteration: stages that run beside others begin at a block of their own.
+  static std::string firstOf(llvm::StringRef function, bool asStage);
   /// One element as a function of its own, and a kernel that calls it for packs of neighbours.
   mlir::LogicalResult printElements(bool asStage);
   /// Text of a kernel whose threads take several rows: what these share, what they load before any
-  /// of them computes, and what each computes.
+  /// of them computes, what each computes, and what is stored of all of them.
   struct RowsOfThread {
-    std::string shared, declared, ahead, step;
+    std::string shared, declared, ahead, step, turned;
   };
   void printRowsOfThread(const RowsOfThread &text);
+  /// The same for tiles of what is turned.
+  void printTiles(const RowsOfThread &text, bool asStage);
   mlir::LogicalResult printBlock(mlir::Block &block);
   mlir::LogicalResult printOp(mlir::Operation &op);
   mlir::LogicalResult printFor(mlir::scf::ForOp loop);
@@ -47,6 +51,8 @@ private:
   mlir::LogicalResult printSharedFor(mlir::scf::ForOp loop);
   /// A loop that takes several elements at a time; one by one where a buffer does not lie so.
   mlir::LogicalResult printPackedFor(mlir::scf::ForOp loop, const PackedLoop &packed);
+  /// The same for tiles of what is turned.
+  mlir::LogicalResult printTiledFor(mlir::scf::ForOp loop, const PackedLoop &packed);
   mlir::LogicalResult printIf(mlir::scf::IfOp branch);
   mlir::LogicalResult printMemory(mlir::Operation &op);
   mlir::LogicalResult printWideProduct(mlir::Operation &op);

@@ -4,7 +4,7 @@
 // for every combination.
 #include "lib/Codegen/CUDA/LibraryKernels.h"
 #include "dialects/mpc/IR/Float8.h"
-#include "dialects/mpcrt/IR/Mpcrt.h"
+#include "dialects/mpcrt/IR/Turn.h"
 #include "mpc/Support/Dtype.h"
 #include "runtime/rules/blas_products.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -405,7 +405,8 @@ static bool needsKernel(mpcrt::ContractOp op) {
   product.bias = op.getBias() ? dtypeOf(op.getBias()) : product.out;
   product.n = extentOf(op.getRhs(), !op.getTransposeRhs());
   product.k = extentOf(op.getRhs(), op.getTransposeRhs());
-  product.transposeLhs = op.getTransposeLhs(), product.transposeRhs = op.getTransposeRhs();
+  product.transposeLhs = mpcrt::isLhsTransposed(op),
+  product.transposeRhs = mpcrt::isRhsTransposed(op);
   product.accumulate = op.getAccumulate();
   product.relu = op.getActivation() != Activation::None;
   product.hasBias = bool(op.getBias());

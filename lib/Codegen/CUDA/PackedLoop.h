@@ -4,6 +4,7 @@
 #ifndef MPC_LIB_CODEGEN_CUDA_PACKEDLOOP_H
 #define MPC_LIB_CODEGEN_CUDA_PACKEDLOOP_H
 
+#include "lib/Codegen/CUDA/TurnedTile.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/MapVector.h"
@@ -17,11 +18,13 @@ struct PackedLoop {
   };
   /// Arguments of the kernel of which iteration i touches element i, and no other one.
   llvm::MapVector<mlir::Value, Access> buffers;
-  unsigned width = 1; ///< elements at a time: a power of two, at least 2
+  unsigned width = 1;             ///< elements at a time: a power of two, at least 2
+  std::optional<TurnedTile> tile; ///< of what is written column after column
 };
 
 /// For a loop of a kernel of one iteration (ThreadKernel.h) that adds nothing up: what it carries
-/// are extremes or bits. None where it writes anything but elements, reads one after it wrote one,
+/// are extremes or bits. None where it writes anything but elements, of matrices that are turned
+/// bytes alone, reads one after it wrote one,
 /// or reads what it writes elsewhere.
 std::optional<PackedLoop> findPackedLoop(mlir::scf::ForOp loop);
 

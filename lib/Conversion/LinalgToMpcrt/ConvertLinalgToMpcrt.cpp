@@ -4,6 +4,7 @@
 #include "lib/Conversion/LinalgToMpcrt/KernelOutliner.h"
 #include "lib/Conversion/LinalgToMpcrt/ScatterKernel.h"
 #include "lib/Conversion/LinalgToMpcrt/SelectionKernels.h"
+#include "lib/Conversion/LinalgToMpcrt/TurnKernel.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -65,6 +66,10 @@ static LogicalResult convert(func::FuncOp entry, bool isOnDevice) {
   entry.walk([&](mpcrt::ScatterAddOp op) { scatters.push_back(op); });
   for (mpcrt::ScatterAddOp op : scatters)
     failedOnce |= failed(outlineScatterAdd(entry, op));
+  SmallVector<mpcrt::TurnOp> turns;
+  entry.walk([&](mpcrt::TurnOp op) { turns.push_back(op); });
+  for (mpcrt::TurnOp op : turns)
+    failedOnce |= failed(outlineTurn(entry, op));
   SmallVector<Operation *> selections;
   entry.walk([&](Operation *op) {
     if (isa<mpcrt::CompactOp, mpcrt::SelectBoxesOp>(op))

@@ -74,6 +74,28 @@ scf::ForOp mpc::findStraightLoop(func::FuncOp kernel) {
   return loop;
 }
 
+scf::ForOp mpc::findElementLoop(func::FuncOp kernel) {
+  scf::ForOp found;
+  auto isStraight = [](Operation &op) {
+    return op.getNumRegions() == 0 &&
+           (isMemoryEffectFree(&op) || isa<memref::LoadOp, memref::StoreOp>(op));
+  };
+  for (Operation &op : kernel.getBody().front().without_terminator()) {
+    auto loop = dyn_cast<scf::ForOp>(op);
+    if ((loop && found) || (!loop && (!isStraight(op) || isa<memref::StoreOp>(op))))
+      return nullptr;
+    if (loop)
+      found = loop;
+  }
+  auto arguments = kernel.getArguments();
+  return found && found.getLowerBound() == arguments.drop_back().back() &&
+                 found.getUpperBound() == arguments.back() && found.getNumResults() == 0 &&
+                 isConstantIntValue(found.getStep(), 1) &&
+                 llvm::all_of(found.getBody()->without_terminator(), isStraight)
+             ? found
+             : nullptr;
+}
+
 std::optional<RowLoops> mpc::findRowLoops(func::FuncOp kernel) {
   scf::ForOp rows = onlyLoopOf(kernel.getBody().front());
   if (!rows || !isOverIterations(rows, kernel))

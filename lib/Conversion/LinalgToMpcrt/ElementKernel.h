@@ -26,6 +26,10 @@ bool isPlaceOf(mlir::ValueRange indices, llvm::ArrayRef<int64_t> extents, mlir::
 /// or memory of its own.
 mlir::scf::ForOp findStraightLoop(mlir::func::FuncOp kernel);
 
+/// The loop of a kernel over its iterations, each of which goes straight on. In front of it stand
+/// numbers that all of them read.
+mlir::scf::ForOp findElementLoop(mlir::func::FuncOp kernel);
+
 /// The loops of a kernel whose iteration i is row i, and goes through `width` columns, in any
 /// order: what reads a vector per column.
 struct RowLoops {

@@ -2,10 +2,14 @@
 // One kernel has the bodies of two, iteration by iteration. What one writes and the other one reads
 // is then the iteration's own, whichever device runs it.
 #include "lib/Conversion/LinalgToMpcrt/LaunchMerger.h"
+#include "dialects/mpcrt/IR/Turn.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
+#include "mpc/Analysis/BatchExtent.h"
+#include "mpc/Analysis/ReshapedBuffer.h"
+#include "mpc/Analysis/TurnedPlace.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
@@ -36,6 +40,12 @@ static bool touchesOwnElement(Value argument, scf::ForOp loop) {
     return user->getBlock() == loop.getBody() && bufferOf(user) == argument &&
            isPlaceOf(indicesOf(user), type.getShape(), loop.getInductionVar());
   });
+}
+
+/// Whether each iteration stores its own element of the argument alone, turned.
+static bool isTurned(Value argument, scf::ForOp loop) {
+  auto store = dyn_cast<memref::StoreOp>(*argument.user_begin());
+  return store && findTurnedPlace(store, loop.getInductionVar());
 }
 
 namespace {
@@ -74,15 +84,19 @@ static Value rowsOf(Value count, int64_t columns) {
   return product && getConstantIntValue(product.getLhs()) == columns ? product.getRhs() : Value();
 }
 
-std::optional<LaunchMerger::Straight> LaunchMerger::straightOf(mpcrt::LaunchOp launch) const {
+std::optional<LaunchMerger::Straight> LaunchMerger::straightOf(mpcrt::LaunchOp launch,
+                                                               bool readsBefore) const {
   func::FuncOp kernel = uses.kernelOf(launch);
-  scf::ForOp loop = kernel ? findStraightLoop(kernel) : nullptr;
+  scf::ForOp loop = !kernel       ? nullptr
+                    : readsBefore ? findElementLoop(kernel)
+                                  : findStraightLoop(kernel);
   if (!loop)
     return std::nullopt;
   for (BlockArgument argument : kernel.getArguments())
     if (isa<MemRefType>(argument.getType()) &&
         llvm::any_of(argument.getUsers(), [&](Operation *user) {
-          return user->getBlock() != loop.getBody() || bufferOf(user) != argument;
+          const bool isBefore = user->getBlock() == loop->getBlock() && readsBefore;
+          return (user->getBlock() != loop.getBody() && !isBefore) || bufferOf(user) != argument;
         }))
       return std::nullopt;
   return Straight{launch, kernel, loop};
@@ -97,12 +111,20 @@ static SmallVector<BlockArgument> buffersOf(func::FuncOp kernel) {
   return buffers;
 }
 
+static bool areEqual(Value count, Value other) {
+  if (count == other)
+    return true;
+  const auto first = evaluateIndex(count), second = evaluateIndex(other);
+  return first && second && *first == *second;
+}
+
 bool LaunchMerger::areElementwise(const Straight &first, const Straight &second) const {
-  if (first.count() != second.count())
+  if (!areEqual(first.count(), second.count()))
     return false;
   for (BlockArgument a : buffersOf(first.kernel))
     for (BlockArgument b : buffersOf(second.kernel)) {
-      Value x = first.operandOf(a), y = second.operandOf(b);
+      // The whole of a buffer may come in two shapes.
+      Value x = skipBufferReshapes(first.operandOf(a)), y = skipBufferReshapes(second.operandOf(b));
       if (!(isStoredTo(a) || isStoredTo(b)) || !mayOverlap(x, y) || areDisjointSlices(x, y))
         continue;
       if (x != y || !touchesOwnElement(a, first.loop) || !touchesOwnElement(b, second.loop))
@@ -223,6 +245,11 @@ public:
       }
   }
 
+  /// The buffer that the launch passes for the argument.
+  Value bufferOf(Value argument) const {
+    return skipBufferReshapes(operands[cast<BlockArgument>(argument).getArgNumber()]);
+  }
+
   func::FuncOp kernel;
   scf::ForOp loop;
   llvm::SetVector<Value> operands;
@@ -295,21 +322,21 @@ static void emitSliced(OpBuilder &builder, MergedKernel &merged, scf::ForOp slic
 }
 
 /// Writes the loops' bodies one after the other, what they load before what they store: packs of
-/// elements are then loaded at once.
+/// elements are then loaded at once. Nobody reads `passed` but the second one.
 static void emitOneByOne(OpBuilder &builder, MergedKernel &merged,
-                         ArrayRef<std::pair<scf::ForOp, IRMapping *>> parts) {
-  llvm::MapVector<Value, std::pair<Operation *, IRMapping *>> stores; // by the argument
+                         ArrayRef<std::pair<scf::ForOp, IRMapping *>> parts, Value passed) {
+  llvm::MapVector<Value, std::pair<Operation *, IRMapping *>> stores; // by the buffer
   for (const auto &[part, mapping] : parts) {
     scf::ForOp loop = part;
     mapping->map(loop.getInductionVar(), merged.loop.getInductionVar());
     for (Operation &op : loop.getBody()->without_terminator()) {
       Value buffer = bufferOf(&op);
-      Value argument = buffer ? mapping->lookup(buffer) : Value();
+      Value whole = buffer ? merged.bufferOf(mapping->lookup(buffer)) : Value();
       if (isa<memref::StoreOp>(op)) {
-        stores[argument] = {&op, mapping};
+        stores[whole] = {&op, mapping};
         continue;
       }
-      auto stored = argument ? stores.find(argument) : stores.end();
+      auto stored = whole ? stores.find(whole) : stores.end();
       if (stored == stores.end()) {
         builder.clone(op, *mapping);
         continue;
@@ -319,8 +346,9 @@ static void emitOneByOne(OpBuilder &builder, MergedKernel &merged,
                    itsMapping->lookupOrDefault(cast<memref::StoreOp>(store).getValue()));
     }
   }
-  for (auto &[argument, store] : stores)
-    builder.clone(*store.first, *store.second);
+  for (auto &[whole, store] : stores)
+    if (whole != passed)
+      builder.clone(*store.first, *store.second);
 }
 
 bool LaunchMerger::mayStoreLast(const Straight &first, const Straight &second) const {
@@ -328,9 +356,9 @@ bool LaunchMerger::mayStoreLast(const Straight &first, const Straight &second) c
   for (const Straight *part : {&first, &second})
     for (BlockArgument argument : buffersOf(part->kernel)) {
       const bool isWritten = isStoredTo(argument);
-      if (isWritten && !touchesOwnElement(argument, part->loop))
+      if (isWritten && !touchesOwnElement(argument, part->loop) && !isTurned(argument, part->loop))
         return false;
-      touched.emplace_back(part->operandOf(argument), isWritten);
+      touched.emplace_back(skipBufferReshapes(part->operandOf(argument)), isWritten);
     }
   for (auto [x, xIsWritten] : touched)
     for (auto [y, yIsWritten] : touched)
@@ -339,8 +367,30 @@ bool LaunchMerger::mayStoreLast(const Straight &first, const Straight &second) c
   return true;
 }
 
+Value LaunchMerger::findPassed(const Straight &first, const Straight &second) const {
+  for (BlockArgument argument : buffersOf(first.kernel)) {
+    Value buffer = skipBufferReshapes(first.operandOf(argument));
+    if (!argument.hasOneUse() || !isStoredTo(argument) || !buffer.getDefiningOp<mpcrt::ViewOp>())
+      continue;
+    SmallVector<Value> shapes{buffer};
+    bool isPassed = true;
+    for (size_t i = 0; i < shapes.size(); ++i)
+      for (Operation *user : shapes[i].getUsers()) {
+        if (isBufferReshape(user))
+          shapes.push_back(user->getResult(0));
+        else
+          isPassed &= user == first.launch || user == second.launch;
+      }
+    if (isPassed)
+      return buffer;
+  }
+  return Value();
+}
+
 mpcrt::LaunchOp LaunchMerger::merge(mpcrt::LaunchOp first, mpcrt::LaunchOp second, bool atSecond) {
-  auto one = straightOf(first), two = straightOf(second);
+  func::FuncOp later = uses.kernelOf(second);
+  const bool turns = later && later->hasAttr(mpcrt::kTurnsAttr);
+  auto one = straightOf(first, /*readsBefore=*/turns), two = straightOf(second, false);
   if (!one || !two)
     return nullptr;
   const bool areAlike = areElementwise(*one, *two) && mayStoreLast(*one, *two);
@@ -352,7 +402,8 @@ mpcrt::LaunchOp LaunchMerger::merge(mpcrt::LaunchOp first, mpcrt::LaunchOp secon
   OpBuilder builder = OpBuilder::atBlockBegin(merged.loop.getBody());
   if (areAlike) {
     emitOneByOne(builder, merged,
-                 {{one->loop, &merged.firstMapping}, {two->loop, &merged.secondMapping}});
+                 {{one->loop, &merged.firstMapping}, {two->loop, &merged.secondMapping}},
+                 turns ? findPassed(*one, *two) : Value());
   } else {
     const Straight &whole = filled ? *one : *two, &sliced = filled ? *two : *one;
     BlockArgument argument = filled ? filled : copied;

@@ -18,7 +18,7 @@ public:
   mpcrt::LaunchOp merge(mpcrt::LaunchOp first, mpcrt::LaunchOp second, bool atSecond);
 
 private:
-  /// A launch whose kernel is one straight loop.
+  /// A launch whose kernel is one straight loop, behind numbers that all its iterations read.
   struct Straight {
     mpcrt::LaunchOp launch;
     mlir::func::FuncOp kernel;
@@ -29,12 +29,14 @@ private:
       return mpcrt::LaunchOp(launch).getArguments()[index];
     }
   };
-  std::optional<Straight> straightOf(mpcrt::LaunchOp launch) const;
+  std::optional<Straight> straightOf(mpcrt::LaunchOp launch, bool readsBefore) const;
   /// Whether iteration i of the second one needs no other iteration of the first one than i.
   bool areElementwise(const Straight &first, const Straight &second) const;
   /// Whether all that both load may come before all that they store, but for what one of them
   /// stored.
   bool mayStoreLast(const Straight &first, const Straight &second) const;
+  /// A temporary that the first one fills for the second one alone; null where there is none.
+  mlir::Value findPassed(const Straight &first, const Straight &second) const;
   /// The argument of `whole` that is a matrix which it fills and `sliced` reads slice by slice, or
   /// which `sliced` writes so and `whole` reads; null where there is none. Neither touches anything
   /// else that the other one writes.

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The pass: launches in a loop of the host that go through the same elements become one.
+// The pass: launches in a loop of the host that go through the same elements become one, and
+// anywhere what finds extremes of, or turns, the numbers of another launch.
+#include "dialects/mpcrt/IR/Turn.h"
 #include "lib/Conversion/LinalgToMpcrt/KernelOutliner.h"
 #include "lib/Conversion/LinalgToMpcrt/LaunchMerger.h"
 #include "lib/Conversion/LinalgToMpcrt/ReductionMerger.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mpc/Analysis/EntryRole.h"
+#include "mpc/Analysis/ReshapedBuffer.h"
 #include "mpc/Conversion/Passes.h"
 
 namespace mpc {
@@ -26,10 +29,28 @@ static bool mayMove(ArrayRef<mpcrt::LaunchOp> run, size_t from, size_t to, Buffe
   return true;
 }
 
-/// Merges two launches of those that follow each other; false when none can be.
-static bool mergeTwo(Launches &run, LaunchMerger &merger, BufferUses &uses) {
+/// Whether the second launch turns numbers that the first one writes.
+static bool turnsNumbersOf(mpcrt::LaunchOp second, mpcrt::LaunchOp first, BufferUses &uses) {
+  Value numbers = skipBufferReshapes(second.getArguments()[0]);
+  const auto &touched = uses.of(first);
+  return touched && llvm::any_of(*touched, [&](const BufferUse &use) {
+           return use.isWritten && skipBufferReshapes(use.buffer) == numbers;
+         });
+}
+
+static bool turns(mpcrt::LaunchOp launch, BufferUses &uses) {
+  func::FuncOp kernel = uses.kernelOf(launch);
+  return kernel && kernel->hasAttr(mpcrt::kTurnsAttr);
+}
+
+/// Merges two launches of those that follow each other, or one that turns numbers with the one that
+/// writes them; false when none can be.
+static bool mergeTwo(Launches &run, LaunchMerger &merger, BufferUses &uses, bool turnsAlone) {
   for (size_t later = 1; later < run.size(); ++later)
     for (size_t earlier = later; earlier-- > 0;) {
+      if (turnsAlone &&
+          (!turns(run[later], uses) || !turnsNumbersOf(run[later], run[earlier], uses)))
+        continue;
       // The one that goes to the other one's place.
       const bool sinks = mayMove(run, earlier, later, uses);
       if (!sinks && !mayMove(run, later, earlier, uses))
@@ -91,8 +112,9 @@ struct MergeLaunchesPass : mpc::impl::MergeLaunchesBase<MergeLaunchesPass> {
         function.walk([&](Block *block) { blocks.push_back(block); });
     for (Block *block : blocks)
       for (Launches &run : runsOf(*block)) {
-        // Outside of loops packs and wide launches gain nothing.
-        while (isa<scf::ForOp>(block->getParentOp()) && mergeTwo(run, merger, uses))
+        // Outside of loops packs and wide launches gain nothing else.
+        const bool turnsAlone = !isa<scf::ForOp>(block->getParentOp());
+        while (mergeTwo(run, merger, uses, turnsAlone))
           ;
         while (mergeReduction(run, reductions, uses))
           ;

@@ -16,8 +16,8 @@ static std::string uniqueName(func::FuncOp entry, StringRef what) {
   return name;
 }
 
-OpKernel::OpKernel(func::FuncOp entry, Operation *op, StringRef what)
-    : builder(op->getContext()), arguments(op->getOperands()) {
+OpKernel::OpKernel(func::FuncOp entry, Operation *op, ValueRange given, StringRef what)
+    : builder(op->getContext()), arguments(given) {
   arguments.push_back(getBatchArgument(entry));
   SmallVector<Type> types(ValueRange(arguments).getTypes());
   types.append(2, builder.getIndexType());

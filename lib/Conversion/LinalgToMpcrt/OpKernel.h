@@ -10,7 +10,11 @@ namespace mpc {
 
 struct OpKernel {
   /// Starts a kernel of `entry` for `op`; `what` becomes a part of its name.
-  OpKernel(mlir::func::FuncOp entry, mlir::Operation *op, llvm::StringRef what);
+  OpKernel(mlir::func::FuncOp entry, mlir::Operation *op, llvm::StringRef what)
+      : OpKernel(entry, op, op->getOperands(), what) {}
+  /// The same with these in place of the op's operands.
+  OpKernel(mlir::func::FuncOp entry, mlir::Operation *op, mlir::ValueRange operands,
+           llvm::StringRef what);
 
   /// Ends the kernel, and launches it so many times in place of the op. `split` says over what.
   void launch(mlir::Operation *op, mlir::Value count, llvm::StringRef split);

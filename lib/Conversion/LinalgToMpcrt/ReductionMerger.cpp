@@ -14,6 +14,7 @@
 #include "mpc/Analysis/LaunchWidth.h"
 #include "mpc/Analysis/LoopOrder.h"
 #include "mpc/Analysis/ReshapedBuffer.h"
+#include "mpc/Analysis/TurnedPlace.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -55,30 +56,6 @@ static bool isAtOwnElement(Operation &op, scf::ForOp loop) {
   return isa<BlockArgument>(buffer) &&
          isPlaceOf(indicesOf(op), cast<MemRefType>(buffer.getType()).getShape(),
                    loop.getInductionVar());
-}
-
-/// The loop of a kernel over its iterations, each of which goes straight on. In front of it stand
-/// numbers that all of them read.
-static scf::ForOp findElements(func::FuncOp kernel) {
-  scf::ForOp found;
-  auto isStraight = [](Operation &op) {
-    return op.getNumRegions() == 0 &&
-           (isMemoryEffectFree(&op) || isa<memref::LoadOp, memref::StoreOp>(op));
-  };
-  for (Operation &op : kernel.getBody().front().without_terminator()) {
-    auto loop = dyn_cast<scf::ForOp>(op);
-    if ((loop && found) || (!loop && (!isStraight(op) || isa<memref::StoreOp>(op))))
-      return nullptr;
-    if (loop)
-      found = loop;
-  }
-  auto arguments = kernel.getArguments();
-  return found && found.getLowerBound() == arguments.drop_back().back() &&
-                 found.getUpperBound() == arguments.back() && found.getNumResults() == 0 &&
-                 isConstantIntValue(found.getStep(), 1) &&
-                 llvm::all_of(found.getBody()->without_terminator(), isStraight)
-             ? found
-             : nullptr;
 }
 
 /// The buffer that the launch passes for the argument: the whole of a buffer may come in two
@@ -124,13 +101,17 @@ bool ReductionMerger::goTogether(mpcrt::LaunchOp elementwise, scf::ForOp loop,
     if (!buffer)
       continue;
     const bool isStore = isa<memref::StoreOp>(op), isOwn = isAtOwnElement(op, loop);
-    if (!isa<BlockArgument>(buffer) || (isStore && !isOwn) || (hasStored && !isStore))
+    if (!isa<BlockArgument>(buffer) || (hasStored && !isStore) ||
+        (isStore && !isOwn && !findTurnedPlace(cast<memref::StoreOp>(op), loop.getInductionVar())))
       return false;
     hasStored |= isStore;
     Value operand = operandOf(elementwise, buffer);
     if (isStore)
       written.push_back(operand);
-    isOwn ? (void)touched.insert(operand) : others.push_back(operand);
+    if (isOwn)
+      touched.insert(operand);
+    else if (!isStore)
+      others.push_back(operand);
   }
   auto overlaps = [](Value buffer, ArrayRef<Value> those) {
     return llvm::any_of(those, [&](Value other) { return mayOverlap(buffer, other); });
@@ -202,7 +183,7 @@ static void emitTogether(scf::ForOp elements, scf::ForOp loop, IRMapping &mappin
 mpcrt::LaunchOp ReductionMerger::merge(mpcrt::LaunchOp elementwise, mpcrt::LaunchOp reduction,
                                        mpcrt::LaunchOp at) {
   func::FuncOp ofElements = uses.kernelOf(elementwise);
-  scf::ForOp loop = ofElements ? findElements(ofElements) : nullptr;
+  scf::ForOp loop = ofElements ? findElementLoop(ofElements) : nullptr;
   const auto parts = partsOf(reduction);
   if (!loop || !parts || !uses.of(elementwise) || !uses.of(reduction))
     return nullptr;

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Contractions: every one becomes a matrix product or a batch of them, between reshapes.
+#include "dialects/mpc/IR/Float8.h"
 #include "dialects/mpc/IR/Mpc.h"
 #include "dialects/mpc/IR/ShortSums.h"
 #include "dialects/mpc/IR/SumOfProducts.h"
-#include "dialects/mpcrt/IR/Mpcrt.h"
+#include "dialects/mpcrt/IR/Turn.h"
 #include "lib/Conversion/MpcToLinalg/Generic.h"
 #include "lib/Conversion/MpcToLinalg/NarrowWeights.h"
 #include "lib/Conversion/MpcToLinalg/Patterns.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mpc/Analysis/LayerPath.h"
+#include "mpc/Support/Dtype.h"
+#include "runtime/rules/blas_products.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -263,6 +266,50 @@ static Value sumTerms(ContractOp op, ContractOp::Adaptor adaptor, OpBuilder &bui
       .getResult(0);
 }
 
+/// Whether Tensor Cores multiply the operands of float8 once rows of one meet rows of the other. An
+/// extent that the batch decides is padded by the driver.
+static bool isOfFloat8ByRows(mpcrt::ContractOp product) {
+  auto typeOf = [](Value value) { return cast<ShapedType>(value.getType()); };
+  const ShapedType lhs = typeOf(product.getLhs()), out = typeOf(product.getOut());
+  if (lhs.getRank() != 2 || !isFloat8(lhs.getElementType()))
+    return false;
+  rules::BlasProduct byRows;
+  byRows.lhs = *runtimeDtypeOf(lhs.getElementType());
+  byRows.rhs = *runtimeDtypeOf(typeOf(product.getRhs()).getElementType());
+  byRows.out = *runtimeDtypeOf(out.getElementType());
+  const int64_t terms = lhs.getDimSize(product.getTransposeLhs() ? 0 : 1);
+  byRows.k = ShapedType::isDynamic(terms) ? 0 : terms;
+  byRows.n = ShapedType::isDynamic(out.getDimSize(1)) ? 0 : out.getDimSize(1);
+  byRows.transposeRhs = true;
+  return byRows.isOfFloat8();
+}
+
+/// The operand column after column, where the numbers are: a kernel that writes them can write
+/// both.
+static void turn(OpBuilder &builder, OpOperand &operand) {
+  OpBuilder::InsertionGuard guard(builder);
+  Value numbers = operand.get();
+  builder.setInsertionPointAfterValue(numbers);
+  Value empty = emptyFrom(builder, numbers.getLoc(), tensorTypeOf(numbers), numbers);
+  operand.set(
+      mpcrt::TurnOp::create(builder, numbers.getLoc(), TypeRange(empty.getType()), numbers, empty)
+          .getResult(0));
+}
+
+/// Lets operands of float8 lie as cuBLASLt reads them, rows of one and columns of the other one.
+static void turnOperands(OpBuilder &builder, mpcrt::ContractOp product) {
+  if (!isOfFloat8ByRows(product))
+    return;
+  if (product.getTransposeLhs()) {
+    turn(builder, product.getLhsMutable());
+    product->setAttr(mpcrt::kTurnedLhsAttr, builder.getUnitAttr());
+  }
+  if (!product.getTransposeRhs()) {
+    turn(builder, product.getRhsMutable());
+    product->setAttr(mpcrt::kTurnedRhsAttr, builder.getUnitAttr());
+  }
+}
+
 namespace {
 /// The operands of a product of matrices, by the dimensions of each.
 struct Sides {
@@ -321,6 +368,7 @@ struct LowerContract : OpConversionPattern<ContractOp> {
       call.getDivisorsMutable().assign(widenVector(rewriter, loc, weights->divisors));
       rewriter.setInsertionPointAfter(call);
     }
+    turnOperands(rewriter, call);
     SmallVector<OpFoldResult> extents;
     for (int64_t d : llvm::concat<const int64_t>(sides.lhsBatch, sides.lhsFree))
       extents.push_back(extentOf(rewriter, loc, sides.lhs, d));

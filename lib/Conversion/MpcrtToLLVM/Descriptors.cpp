@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Each field is stored at its offset in the C struct.
 #include "lib/Conversion/MpcrtToLLVM/Descriptors.h"
+#include "dialects/mpcrt/IR/Turn.h"
 #include "lib/Conversion/MpcrtToLLVM/Emitter.h"
 #include "lib/Support/CField.h"
 #include "mpc-rt/collectives.h"
@@ -188,8 +189,8 @@ static FailureOr<Value> describe(mpcrt::ContractOp op, int32_t rhsVariable,
   table.set(FIELD(rhs_dtype), dtypeOf(op.getRhs()));
   table.set(FIELD(out_dtype), dtypeOf(op.getOut()));
   table.set(FIELD(bias_dtype), dtypeOf(op.getBias() ? op.getBias() : op.getOut()));
-  const int64_t flags = (transposed ? MPC_RT_CONTRACT_TRANSPOSE_LHS : 0) |
-                        (op.getTransposeRhs() ? MPC_RT_CONTRACT_TRANSPOSE_RHS : 0) |
+  const int64_t flags = (mpcrt::isLhsTransposed(op) ? MPC_RT_CONTRACT_TRANSPOSE_LHS : 0) |
+                        (mpcrt::isRhsTransposed(op) ? MPC_RT_CONTRACT_TRANSPOSE_RHS : 0) |
                         (op.getAccumulate() ? MPC_RT_CONTRACT_ACCUMULATE : 0) |
                         (op.hasPackedRhs() ? MPC_RT_CONTRACT_PACKED_RHS : 0) |
                         (op.roundsLhs() ? MPC_RT_CONTRACT_ROUND_LHS : 0) |

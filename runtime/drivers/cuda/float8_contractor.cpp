@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// cuBLASLt multiplies rows of float8 with rows. What is stored the other way round is copied first;
-// rows of sums over samples are filled up with zeros, so that every batch will do.
+// cuBLASLt multiplies rows of float8 with rows. What is stored the other way round is copied first,
+// and so are rows of sums over samples that are to be filled up with zeros: every batch will do.
 #include "runtime/drivers/cuda/float8_contractor.h"
 #include "runtime/base/dtype.h"
 #include "runtime/base/memory.h"
@@ -14,11 +14,10 @@ constexpr uint64_t copyAlignment = 256;
 constexpr int64_t rowMultiple = 16;  // bytes: what Tensor Cores and the kernel take at once
 constexpr int64_t columnsOfTile = 4; // of the kernel
 
-// The same product of rows with rows.
-Contraction ofRows(const Contraction &c) {
+// The same product of rows with rows. Those over samples, or of copies, may be longer.
+Contraction ofRows(const Contraction &c, bool sumsSamples) {
   Contraction result = c;
-  // Both are copied: the copies may have longer rows.
-  if (c.transposeLhs && !c.transposeRhs)
+  if (sumsSamples || (c.transposeLhs && !c.transposeRhs))
     result.k = static_cast<int64_t>(alignUp(static_cast<uint64_t>(c.k), rowMultiple));
   result.transposeLhs = false;
   result.transposeRhs = true;
@@ -43,7 +42,7 @@ mpc_rt_status_t Float8Contractor::contract(const mpc_rt_contract_t &descriptor, 
     return status;
   if (stored.outElements() == 0)
     return MPC_RT_OK;
-  const Contraction rows = ofRows(stored);
+  const Contraction rows = ofRows(stored, descriptor.k.per_sample != 0);
   const ProductKey key{ProductKind::contraction, descriptor.id, batch, asFloat8};
   if (hasTensorCores() && Contractor::ruleOf(rows).isOfFloat8() && stored.k != 0 &&
       !refused.count(key)) {
@@ -64,22 +63,25 @@ mpc_rt_status_t Float8Contractor::contract(const mpc_rt_contract_t &descriptor, 
 mpc_rt_status_t Float8Contractor::multiplyFloat8(const ProductKey &key, const Contraction &stored,
                                                  const Contraction &c, const void *lhs,
                                                  const void *rhs, void *out, const char *layer) {
-  const uint64_t lhsBytes = stored.transposeLhs ? alignUp(c.lhsElements(), copyAlignment) : 0;
-  const uint64_t rhsBytes = stored.transposeRhs ? 0 : c.rhsElements();
+  const bool isLonger = c.k != stored.k;
+  const bool copiesLhs = stored.transposeLhs || isLonger,
+             copiesRhs = !stored.transposeRhs || isLonger;
+  const uint64_t lhsBytes = copiesLhs ? alignUp(c.lhsElements(), copyAlignment) : 0;
+  const uint64_t rhsBytes = copiesRhs ? c.rhsElements() : 0;
   if (lhsBytes + rhsBytes)
     if (auto status = scratch.reserve(lhsBytes + rhsBytes, layer))
       return status;
   Transposes transposes = {};
   int copies = 0;
-  auto transpose = [&](const void *&operand, uint8_t *copy, int64_t columns) {
+  auto copy = [&](const void *&operand, uint8_t *to, int64_t columns, bool isTurned) {
     const int64_t threads = c.batch * divideUp(columns, columnsOfTile) * (c.k / rowMultiple);
-    transposes.parts[copies++] = {operand, copy, stored.k, columns, c.k, threads};
-    operand = copy;
+    transposes.parts[copies++] = {operand, to, stored.k, columns, c.k, threads, isTurned};
+    operand = to;
   };
-  if (stored.transposeLhs)
-    transpose(lhs, scratch.data(), c.m);
-  if (!stored.transposeRhs)
-    transpose(rhs, scratch.data() + lhsBytes, c.n);
+  if (copiesLhs)
+    copy(lhs, scratch.data(), c.m, !stored.transposeLhs);
+  if (copiesRhs)
+    copy(rhs, scratch.data() + lhsBytes, c.n, stored.transposeRhs);
   int64_t count = transposes.parts[0].count + transposes.parts[1].count;
   void *parameters[] = {&transposes, &count};
   if (auto status = kernels.launchNamed("mpc_transposed_operands_8", parameters, count))

@@ -837,3 +837,34 @@ func.func @summed_by_parts(%x: memref<?x8xf32>, %dy: memref<?x4xf32>, %dw: memre
   mpcrt.contract ins(%x, %dy : memref<?x8xf32>, memref<?x4xf32>) outs(%dw : memref<8x4xf32>) {accumulate, summed_by_parts, transpose_lhs}
   return
 }
+
+// -----
+
+func.func @turned_shape(%x: memref<?x8xf8E5M2>, %o: memref<?x16xf8E5M2>) {
+  // expected-error @+1 {{takes a matrix and one of its shape and element type for the result}}
+  mpcrt.turn ins(%x : memref<?x8xf8E5M2>) outs(%o : memref<?x16xf8E5M2>)
+  return
+}
+
+// -----
+
+// A reader that does not know would multiply other numbers.
+func.func @turned_unknown(%x: tensor<16x8xf8E4M3FN>, %w: tensor<8x16xf8E4M3FN>, %e: tensor<8x16xf8E4M3FN>, %o: tensor<16x16xf32>) -> tensor<16x16xf32> {
+  // expected-error @+1 {{gives what only an mpcrt.contract reads that knows of it, as an operand that is turned}}
+  %t = mpcrt.turn ins(%w : tensor<8x16xf8E4M3FN>) outs(%e : tensor<8x16xf8E4M3FN>) -> tensor<8x16xf8E4M3FN>
+  %y = mpcrt.contract ins(%x, %t : tensor<16x8xf8E4M3FN>, tensor<8x16xf8E4M3FN>) outs(%o : tensor<16x16xf32>) {mpcrt.turned_lhs} -> tensor<16x16xf32>
+  return %y : tensor<16x16xf32>
+}
+
+// -----
+
+func.func @turned_floats(%x: memref<?x8xf32>, %w: memref<8x4xf32>, %o: memref<?x4xf32>) {
+  // expected-error @+1 {{"mpcrt.turned_rhs" is for mpcrt.contract of matrices of float8}}
+  mpcrt.contract ins(%x, %w : memref<?x8xf32>, memref<8x4xf32>) outs(%o : memref<?x4xf32>) {mpcrt.turned_rhs}
+  return
+}
+
+// -----
+
+// expected-error @+1 {{mpcrt.turns is for kernels}}
+func.func private @turning() attributes {mpcrt.turns}
