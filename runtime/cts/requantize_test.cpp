@@ -22,36 +22,53 @@ protected:
     driver->end();
     return status;
   }
+  // With sums that have memory and that have none.
+  void check(int64_t m, int64_t n, int64_t k, uint32_t seed) {
+    for (bool isPlaced : {false, true}) {
+      ContractionCase shape;
+      shape.m = m, shape.n = n, shape.k = k;
+      shape.lhs = shape.rhs = MPC_RT_INT8, shape.out = MPC_RT_INT32;
+      shape.seed = 2 * seed + isPlaced;
+      shape.rhsVariable = static_cast<int32_t>(shape.seed);
+      ContractionData data(shape);
+      RequantizedCase wanted(static_cast<size_t>(m * n), n, shape.seed);
+      void *sums = isPlaced ? data.out.data() : nullptr;
+      driver->variablesChanged();
+      ASSERT_EQ(contract(data, sums, wanted.kernel(sums)), MPC_RT_OK) << mpc_rt_last_error();
+      if (!driver->computes())
+        continue;
+      const std::vector<uint8_t> expected = data.expected();
+      ASSERT_EQ(wanted.out, wanted.expected(reinterpret_cast<const int32_t *>(expected.data())))
+          << shape.text();
+      if (isPlaced)
+        ASSERT_EQ(data.out, expected) << shape.text();
+    }
+  }
   uint32_t nextId = 0;
 };
 INSTANTIATE_TEST_SUITE_P(Every, Requantize, ::testing::ValuesIn(everyDriver()), driverName);
 
-// Whole and cut tiles, rows and vectors of columns, with sums that have memory and that have none.
+// Whole and cut tiles, rows and vectors of columns.
 TEST_P(Requantize, Products) {
   if (driver->ownsMemory())
     GTEST_SKIP() << "kernels of the host do not run there";
   uint32_t seed = 0;
   for (int64_t n : {1, 7, 8, 10, 16, 20, 24, 32, 40, 48, 56, 64, 65, 80, 96, 136, 320})
-    for (int64_t k : {1, 4, 18, 64, 80})
-      for (bool isPlaced : {false, true}) {
-        ContractionCase shape;
-        shape.m = seed % 3 ? 1 + seed % 29 : 200 + seed % 7, shape.n = n, shape.k = k;
-        shape.lhs = shape.rhs = MPC_RT_INT8, shape.out = MPC_RT_INT32;
-        shape.seed = ++seed;
-        shape.rhsVariable = static_cast<int32_t>(seed);
-        ContractionData data(shape);
-        RequantizedCase wanted(static_cast<size_t>(shape.m * shape.n), shape.n, seed);
-        void *sums = isPlaced ? data.out.data() : nullptr;
-        driver->variablesChanged();
-        ASSERT_EQ(contract(data, sums, wanted.kernel(sums)), MPC_RT_OK) << mpc_rt_last_error();
-        if (!driver->computes())
-          continue;
-        const std::vector<uint8_t> expected = data.expected();
-        ASSERT_EQ(wanted.out, wanted.expected(reinterpret_cast<const int32_t *>(expected.data())))
-            << shape.text();
-        if (isPlaced)
-          ASSERT_EQ(data.out, expected) << shape.text();
-      }
+    for (int64_t k : {1, 4, 18, 64, 80}) {
+      const int64_t m = seed % 3 ? 1 + seed % 29 : 200 + seed % 7;
+      check(m, n, k, ++seed);
+    }
+}
+
+// More weights than stay in a near cache, by rows of several blocks.
+TEST_P(Requantize, ProductsOfManyWeights) {
+  if (driver->ownsMemory())
+    GTEST_SKIP() << "kernels of the host do not run there";
+  uint32_t seed = 1000;
+  for (int64_t m : {1, 32, 301})
+    for (int64_t n : {1040, 1101})
+      check(m, n, 129, ++seed);
+  check(75, 40, 3301, ++seed);
 }
 
 TEST_P(Requantize, RefusesOtherArgumentsAndOperands) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Which products of int8 a CPU computes in blocks of whole rows, where a kernel on the result runs
-// on each: the compiler joins kernels to these alone.
+// on each: the compiler joins kernels to these alone, but for requantizations that consume the
+// sums.
 #ifndef MPC_RUNTIME_RULES_INTEGER_BLOCKS_H
 #define MPC_RUNTIME_RULES_INTEGER_BLOCKS_H
 

@@ -2,6 +2,7 @@
 // mpcrt.contract: builder, parts, shapes, memory effects.
 #include "dialects/mpc/IR/Float8.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
+#include "dialects/mpcrt/IR/Requantization.h"
 #include "runtime/rules/integer_blocks.h"
 
 using namespace mlir;
@@ -44,16 +45,28 @@ bool ContractOp::roundsSums() {
   return getSums() && !getElementTypeOrSelf(getSums().getType()).isF32();
 }
 
+/// Whether sums of int8 come in whole rows, so that something may be made of them row by row.
+static bool hasIntegerRows(ContractOp op) {
+  auto out = dyn_cast<MemRefType>(op.getOut().getType());
+  return out && op.isPlainBesideSums() && !isa<FloatType>(out.getElementType()) &&
+         out.getRank() == 2 && !op.getTransposeLhs() && !op.getAccumulate() &&
+         cast<ShapedType>(op.getLhs().getType()).getDimSize(1) > 0 && out.getDimSize(1) > 0;
+}
+
 bool ContractOp::takesKernel() {
   auto out = dyn_cast<MemRefType>(getOut().getType());
   if (!out || !isPlainBesideSums())
     return false;
   // Elsewhere the sums of integers are one part.
-  auto lhs = cast<ShapedType>(getLhs().getType());
   return isa<FloatType>(out.getElementType()) ||
-         (out.getRank() == 2 && !getTransposeLhs() && !getAccumulate() && lhs.getDimSize(1) > 0 &&
-          out.getDimSize(1) > 0 &&
-          mpc::rules::multipliesByBlocks(lhs.getDimSize(1), out.getDimSize(1)));
+         (hasIntegerRows(*this) &&
+          mpc::rules::multipliesByBlocks(cast<ShapedType>(getLhs().getType()).getDimSize(1),
+                                         out.getDimSize(1)));
+}
+
+bool mpc::mpcrt::takesRequantization(LibraryCallOpInterface product) {
+  auto contract = dyn_cast<ContractOp>(product.getOperation());
+  return product.takesKernel() || (contract && hasIntegerRows(contract));
 }
 
 // Integers come in blocks of them, or all at once.

@@ -73,10 +73,12 @@ LogicalResult InterleaveOp::verify() {
       !isa<LaunchOp>(block.back()))
     return emitOpError("holds one mpcrt.contract or mpcrt.convolve and then one mpcrt.launch");
   LibraryCallOpInterface product = getProduct();
-  if (!product.takesKernel())
+  const bool requantizes = requantizationOf(*this) && getConsumed();
+  if (!(requantizes ? takesRequantization(product) : product.takesKernel()))
     return product.emitOpError("takes no kernel in mpcrt.interleave: a contraction has neither "
-                               "largest, blocks nor bits, and of int8 few weights, a "
-                               "convolution is no gradient of a filter, and both are on buffers");
+                               "largest, blocks nor bits, and of int8 few weights unless a "
+                               "requantization consumes it, a convolution is no gradient of a "
+                               "filter, and both are on buffers");
   OperandRange arguments = getLaunch().getArguments();
   if (getResult() >= arguments.size())
     return emitOpError() << "result(" << getResult() << ") is none of the launch's "

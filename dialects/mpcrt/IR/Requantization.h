@@ -13,6 +13,9 @@ namespace mpc::mpcrt {
 
 inline constexpr llvm::StringLiteral kRequantizationAttr = "mpcrt.requantization";
 
+/// Whether the product takes a kernel with that attribute, which consumes its sums: it needs no
+/// blocks of them, however many the weights are.
+bool takesRequantization(LibraryCallOpInterface product);
 void setRequantization(InterleaveOp op, const rules::Requantization &rule);
 /// That of a call; 0 without one.
 uint64_t getRequantizationWord(InterleaveOp op);

@@ -172,11 +172,17 @@ static std::optional<Partner> findPartner(mpcrt::LibraryCallOpInterface product,
 
 static void interleave(mpcrt::LibraryCallOpInterface product, BufferUses &uses, MemoryOrder &order,
                        KernelCopies &copies) {
-  if (!product.takesKernel())
+  if (!mpcrt::takesRequantization(product))
     return;
   auto partner = findPartner(product, uses, order);
+  if (!partner)
+    return;
+  const bool isConsumed = !partner->written && ::isConsumed(product, partner->launch);
+  std::optional<rules::Requantization> requantization;
+  if (partner->isByRows && !partner->written)
+    requantization = findRequantization(uses.kernelOf(partner->launch), *partner->read);
   IRRewriter builder(product.getContext());
-  if (!partner ||
+  if (!(product.takesKernel() || (requantization && isConsumed)) ||
       (partner->rises && !order.moveDefinitions(
                              builder, llvm::to_vector<8>(partner->launch->getOperands()), product)))
     return;
@@ -185,9 +191,6 @@ static void interleave(mpcrt::LibraryCallOpInterface product, BufferUses &uses, 
   auto place = order.replace(product, launch, point);
   // Its kernel and its arguments may change.
   uses.forget(launch);
-  std::optional<rules::Requantization> requantization;
-  if (isByRows && !written)
-    requantization = findRequantization(uses.kernelOf(launch), *read);
   if (isByRows) {
     builder.setInsertionPoint(point);
     copies.splitRows(builder, launch);
@@ -197,8 +200,8 @@ static void interleave(mpcrt::LibraryCallOpInterface product, BufferUses &uses, 
     result = copies.mergeInPlace(launch, result, *written);
   builder.setInsertionPoint(point);
   const bool isReplaced = written.has_value();
-  auto both = mpcrt::InterleaveOp::create(builder, product.getLoc(), result,
-                                          !isReplaced && isConsumed(product, launch), isReplaced);
+  auto both =
+      mpcrt::InterleaveOp::create(builder, product.getLoc(), result, isConsumed, isReplaced);
   if (requantization)
     mpcrt::setRequantization(both, *requantization);
   Block &body = both.getBody().emplaceBlock();

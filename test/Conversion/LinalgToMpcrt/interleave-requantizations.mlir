@@ -448,3 +448,37 @@ func.func @row_of_bias(%x: memref<?x8xi8> {mpc.input = "x"}, %w: memref<8x4xi8> 
   mpcrt.launch @row_of_bias_kernel count(%n) grain(1000) args(%y, %b, %s, %q : memref<?x4xi32>, memref<4xi32>, memref<4xf32>, memref<?x4xi8>)
   return
 }
+
+// More weights than leave sums in parts: a kernel that is a requantization joins them, and another one does not.
+// CHECK-LABEL: func.func @many_weights(
+// CHECK: mpcrt.interleave result(0) consumed {
+// CHECK: } {mpcrt.requantization = array<i64: 1, 2, 3, 0, 255, 0>}
+func.func @many_weights(%x: memref<?x40000xi8> {mpc.input = "x"}, %w: memref<40000x4xi8> {mpc.input = "w"}, %b: memref<4xi32> {mpc.input = "b"}, %s: memref<4xf32> {mpc.input = "s"}, %q: memref<?x4xi8> {mpcrt.output = "out0"},
+                   %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 16 : i64} {
+  %y = mpcrt.view %arena[%n] fixed(0) per_sample(0) : memref<?xi8> -> memref<?x4xi32>
+  mpcrt.contract ins(%x, %w : memref<?x40000xi8>, memref<40000x4xi8>) outs(%y : memref<?x4xi32>) {layer = "dense"}
+  mpcrt.launch @unsigned_numbers_kernel count(%n) grain(1000) args(%y, %b, %s, %q : memref<?x4xi32>, memref<4xi32>, memref<4xf32>, memref<?x4xi8>)
+  return
+}
+
+// CHECK-LABEL: func.func @many_weights_towards_zero(
+// CHECK-NOT: mpcrt.interleave
+// CHECK: return
+func.func @many_weights_towards_zero(%x: memref<?x40000xi8> {mpc.input = "x"}, %w: memref<40000x4xi8> {mpc.input = "w"}, %b: memref<4xi32> {mpc.input = "b"}, %s: memref<4xf32> {mpc.input = "s"}, %q: memref<?x4xi8> {mpcrt.output = "out0"},
+                   %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 16 : i64} {
+  %y = mpcrt.view %arena[%n] fixed(0) per_sample(0) : memref<?xi8> -> memref<?x4xi32>
+  mpcrt.contract ins(%x, %w : memref<?x40000xi8>, memref<40000x4xi8>) outs(%y : memref<?x4xi32>) {layer = "dense"}
+  mpcrt.launch @towards_zero_kernel count(%n) grain(1000) args(%y, %b, %s, %q : memref<?x4xi32>, memref<4xi32>, memref<4xf32>, memref<?x4xi8>)
+  return
+}
+
+// Sums that are stored anyway are read where they lie.
+// CHECK-LABEL: func.func @many_weights_and_sums(
+// CHECK-NOT: mpcrt.interleave
+// CHECK: return
+func.func @many_weights_and_sums(%x: memref<?x40000xi8> {mpc.input = "x"}, %w: memref<40000x4xi8> {mpc.input = "w"}, %b: memref<4xi32> {mpc.input = "b"}, %s: memref<4xf32> {mpc.input = "s"}, %q: memref<?x4xi8> {mpcrt.output = "out0"},
+                   %y: memref<?x4xi32> {mpcrt.output = "out1"}, %n: index {mpcrt.batch}) attributes {mpc.entry} {
+  mpcrt.contract ins(%x, %w : memref<?x40000xi8>, memref<40000x4xi8>) outs(%y : memref<?x4xi32>) {layer = "dense"}
+  mpcrt.launch @unsigned_numbers_kernel count(%n) grain(1000) args(%y, %b, %s, %q : memref<?x4xi32>, memref<4xi32>, memref<4xf32>, memref<?x4xi8>)
+  return
+}

@@ -390,7 +390,7 @@ func.func private @k(%a: memref<4x4xf32>, %begin: index, %end: index) attributes
 }
 func.func @largest_too(%x: memref<4x8xf32>, %w: memref<8x4xf32>, %o: memref<4x4xf32>, %l: memref<i32>, %n: index) {
   mpcrt.interleave result(0) {
-    // expected-error @+1 {{takes no kernel in mpcrt.interleave: a contraction has neither largest, blocks nor bits, and of int8 few weights, a convolution is no gradient of a filter, and both are on buffers}}
+    // expected-error @+1 {{takes no kernel in mpcrt.interleave: a contraction has neither largest, blocks nor bits, and of int8 few weights unless a requantization consumes it, a convolution is no gradient of a filter, and both are on buffers}}
     mpcrt.contract ins(%x, %w : memref<4x8xf32>, memref<8x4xf32>) outs(%o : memref<4x4xf32>) largest(%l : memref<i32>)
     mpcrt.launch @k count(%n) grain(1) args(%o : memref<4x4xf32>)
   }

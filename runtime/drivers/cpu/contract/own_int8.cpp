@@ -37,7 +37,7 @@ public:
                : taken("oneDNN's tiles do not multiply so many terms");
   }
   void reserve(const ContractionCall &call, ContractionMemory &memory) override {
-    if (!runsByBlocks(call))
+    if (!runsByBlocks(call) && !requantizes(call))
       memory.resultMemory(call.shape, call.out);
     if (isOfKept(call))
       memory.integers.findTiles(kernel, call.descriptor, call.shape, /*rhs=*/nullptr);
@@ -46,7 +46,6 @@ public:
   void run(const ContractionCall &call, ContractionMemory &memory) override {
     const Contraction &c = call.shape;
     const bool inBlocks = runsByBlocks(call);
-    void *out = inBlocks ? call.out : memory.resultMemory(c, call.out);
     const auto *lhs = static_cast<const int8_t *>(call.lhs),
                *rhs = static_cast<const int8_t *>(call.rhs);
     const int8_t *packed =
@@ -56,6 +55,12 @@ public:
       multiplyBlocks(call, packed, memory);
       return;
     }
+    if (requantizes(call)) {
+      kernel.multiplyAndRequantize(memory.team, c, lhs, packed, memory.sumBlock.data(),
+                                   call.extras.kernel->requantized(c.n));
+      return;
+    }
+    void *out = memory.resultMemory(c, call.out);
     if (packed)
       kernel.multiply(memory.team, c, lhs, packed, memory.sumBlock.data(),
                       static_cast<int32_t *>(out));
@@ -78,6 +83,11 @@ private:
     return call.extras.kernel && isOfKept(call) && kernel.packsQuickly &&
            rules::multipliesByBlocks(c.k, c.n);
   }
+  // Whether sums become numbers of 8 bits in registers, and nobody reads them.
+  bool requantizes(const ContractionCall &call) const {
+    return isOfKept(call) && call.isConsumed() && kernel.multiplyAndRequantize &&
+           call.extras.kernel && call.extras.kernel->requantization;
+  }
   static Contraction blockOf(const Contraction &c) {
     constexpr int64_t unit = rules::fewestBlockRows, most = 96;
     Contraction block = c;
@@ -85,26 +95,27 @@ private:
     return block;
   }
   uint64_t blockBytes(const Contraction &block) const {
-    return alignUp(block.outElements() * sizeof(int32_t)) + alignUp(kernel.scratchBytes(block));
+    return alignUp(block.outElements() * sizeof(int32_t)) +
+           alignUp(kernel.scratchBytes(block, alone.threads()));
   }
   uint64_t packedBytes(const Contraction &c) const { return alignUp(kernel.weightBytes(c)); }
-  uint64_t scratchBytes(const ContractionCall &call, ContractionMemory &memory) const {
+  uint64_t scratchBytes(const ContractionCall &call, ContractionMemory &memory) {
     if (runsByBlocks(call))
       return blockBytes(blockOf(call.shape)) * memory.team.threads();
-    const uint64_t own = alignUp(kernel.scratchBytes(call.shape));
-    return isOfKept(call) ? own : (packedBytes(call.shape) + own) * memory.team.threads();
+    return isOfKept(call) ? kernel.scratchBytes(call.shape, memory.team.threads())
+                          : matrixBytes(call.shape, teamOf(call.shape, memory)) *
+                                static_cast<uint64_t>(slotsOf(call.shape, memory));
   }
   // Rows of a result that has no memory are the thread's own.
   void multiplyBlocks(const ContractionCall &call, const int8_t *packed,
-                      ContractionMemory &memory) const {
+                      ContractionMemory &memory) {
     constexpr int64_t productsOfThread = 1 << 18;
     const Contraction &c = call.shape, whole = blockOf(c);
     const int64_t blocks = (c.m + whole.m - 1) / whole.m, slots = memory.team.threads();
     const int64_t grain = c.m * c.n * c.k < productsOfThread ? slots : 1;
     const ResultKernel &onResult = *call.extras.kernel;
-    const bool requantizes =
-        onResult.requantization && call.isConsumed() && kernel.multiplyAndRequantize;
-    const RequantizedSums to = requantizes ? onResult.requantized(c.n) : RequantizedSums{};
+    const bool inRegisters = requantizes(call);
+    const RequantizedSums to = inRegisters ? onResult.requantized(c.n) : RequantizedSums{};
     memory.team.forRange(slots, grain, [&](int64_t firstSlot, int64_t lastSlot) {
       uint8_t *own = memory.sumBlock.data() + static_cast<uint64_t>(firstSlot) * blockBytes(whole);
       uint8_t *scratch = own + alignUp(whole.outElements() * sizeof(int32_t));
@@ -112,37 +123,49 @@ private:
       for (int64_t i = blocks * firstSlot / slots; i < blocks * lastSlot / slots; ++i) {
         const int64_t first = i * whole.m;
         block.m = std::min(whole.m, c.m - first);
-        if (requantizes) {
-          kernel.multiplyAndRequantize(block, static_cast<const int8_t *>(call.lhs) + first * c.k,
-                                       packed, to.from(first, 0));
+        if (inRegisters) {
+          kernel.multiplyAndRequantize(alone, block,
+                                       static_cast<const int8_t *>(call.lhs) + first * c.k, packed,
+                                       scratch, to.from(first, 0));
           continue;
         }
         auto *sums = call.out ? static_cast<int32_t *>(call.out) + first * c.n
                               : reinterpret_cast<int32_t *>(own);
-        kernel.multiply(memory.team, block, static_cast<const int8_t *>(call.lhs) + first * c.k,
-                        packed, scratch, sums);
+        kernel.multiply(alone, block, static_cast<const int8_t *>(call.lhs) + first * c.k, packed,
+                        scratch, sums);
         onResult.run(sums, c.out, first * c.n, (first + block.m) * c.n);
       }
     });
   }
   // Threads share the matrices; a single one they multiply together.
+  static int64_t slotsOf(const Contraction &c, const ContractionMemory &memory) {
+    return std::min<int64_t>(memory.team.threads(), c.batch);
+  }
+  ThreadTeam &teamOf(const Contraction &c, ContractionMemory &memory) {
+    return slotsOf(c, memory) == 1 ? memory.team : alone;
+  }
+  uint64_t matrixBytes(const Contraction &c, const ThreadTeam &team) const {
+    return packedBytes(c) + alignUp(kernel.scratchBytes(c, team.threads()));
+  }
   void multiplyMatrices(const Contraction &c, const int8_t *lhs, const int8_t *rhs,
-                        ContractionMemory &memory, int32_t *out) const {
-    const int64_t slots = std::min<int64_t>(memory.team.threads(), c.batch);
-    const uint64_t ownBytes = packedBytes(c) + alignUp(kernel.scratchBytes(c));
+                        ContractionMemory &memory, int32_t *out) {
+    const int64_t slots = slotsOf(c, memory);
+    ThreadTeam &team = teamOf(c, memory);
+    const uint64_t ownBytes = matrixBytes(c, team);
     Contraction matrix = c;
     matrix.batch = 1;
     memory.team.forRange(slots, 1, [&](int64_t firstSlot, int64_t lastSlot) {
       auto *packed = reinterpret_cast<int8_t *>(memory.sumBlock.data()) +
                      static_cast<uint64_t>(firstSlot) * ownBytes;
       for (int64_t i = c.batch * firstSlot / slots; i < c.batch * lastSlot / slots; ++i) {
-        kernel.packWeights(memory.team, matrix, rhs + i * c.k * c.n, packed);
-        kernel.multiply(memory.team, matrix, lhs + i * c.m * c.k, packed, packed + packedBytes(c),
+        kernel.packWeights(team, matrix, rhs + i * c.k * c.n, packed);
+        kernel.multiply(team, matrix, lhs + i * c.m * c.k, packed, packed + packedBytes(c),
                         out + i * c.m * c.n);
       }
     });
   }
 
+  ThreadTeam alone{1}; // a thread that multiplies a part by itself
   const Int8Kernel &kernel;
 };
 

@@ -30,11 +30,6 @@ static FinishPixels finishOf(const DepthwiseKernels &kernels, mpc_rt_dtype_t dty
   return native ? native : kernels.finish[dtype];
 }
 
-static RequantizeFloats requantizationOf(const DepthwiseKernels &kernels) {
-  constexpr int64_t lanesOfV4 = 16;
-  return kernels.lanes == lanesOfV4 ? avx512RequantizeFloats : nullptr;
-}
-
 // ---- Planning -----------------------------------------------------------------------------------
 
 bool DepthwiseConvolution::multiplies(const DepthwiseKernels &kernels, const Convolution &c) {
@@ -53,8 +48,7 @@ DepthwiseConvolution::DepthwiseConvolution(ThreadTeam &team, const DepthwiseKern
                                            const Convolution &shape)
     : team(team), kernels(kernels), shape(shape),
       toFilter(shape.direction == MPC_RT_CONVOLUTION_FILTER_GRADIENT),
-      finish(finishOf(kernels, shape.out)), requantize(requantizationOf(kernels)),
-      from{shape.images[1], shape.images[2], shape.lhs},
+      finish(finishOf(kernels, shape.out)), from{shape.images[1], shape.images[2], shape.lhs},
       to{shape.outputs[1], shape.outputs[2], toFilter ? shape.rhs : shape.out},
       taps(shape.kernel[1] * shape.kernel[2]),
       padded(ceilDivide(shape.channels, kernels.lanes) * kernels.lanes),
@@ -287,8 +281,8 @@ void DepthwiseConvolution::multiplyBand(Workspace &own, const Call &call, int64_
                        rows, group.vectors);
     if (requantizes(result)) {
       const RequantizedSums numbers = result.kernel->requantized(shape.channels);
-      requantize(own.sums, sumStride, to.pixels, group.channels, own.bias + group.first,
-                 numbers.from((result.first + start) / shape.channels, group.first));
+      kernels.requantize(own.sums, sumStride, to.pixels, group.channels, own.bias + group.first,
+                         numbers.from((result.first + start) / shape.channels, group.first));
       continue;
     }
     if (shape.isInteger())

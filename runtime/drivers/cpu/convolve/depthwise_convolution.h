@@ -13,7 +13,7 @@
 #include "runtime/drivers/cpu/convolve/convolution_result.h"
 #include "runtime/drivers/cpu/convolve/depthwise_kernels.h"
 #include "runtime/drivers/cpu/convolve/depthwise_strips.h"
-#include "runtime/drivers/cpu/kernels/int8_kernel.h"
+#include "runtime/drivers/result_kernel.h"
 #include "runtime/threads/thread_team.h"
 
 #include <vector>
@@ -75,7 +75,7 @@ private:
   bool isRead(const Extent &extent) const; // as it lies in memory
   int64_t strideOf(const Extent &extent) const;
   bool requantizes(const ConvolutionResult &result) const {
-    return shape.isInteger() && requantize && result.isRequantized();
+    return shape.isInteger() && kernels.requantize && result.isRequantized();
   }
   void planRows();
   void makeWorkspaces();
@@ -101,9 +101,8 @@ private:
   const DepthwiseKernels &kernels;
   const Convolution shape;
   const bool toFilter;
-  const FinishPixels finish;         // null: results are integers
-  const RequantizeFloats requantize; // null: the CPU has none
-  Extent from, to; // what windows meet; for each of them: the result, or the outputs
+  const FinishPixels finish; // null: results are integers
+  Extent from, to;           // what windows meet; for each of them: the result, or the outputs
   int64_t taps, padded, groupChannels, groups, bands = 1, parts = 1, ringRows = 1;
   std::vector<std::vector<RowTap>> rowTaps; // by row of `to`
   // If the images are large, these are the sources of the next row of `to` that this one does not

@@ -4,6 +4,9 @@
 #include "runtime/drivers/cpu/convolve/depthwise_kernels.h"
 #include "runtime/base/vector_types.h"
 #include "runtime/drivers/cpu/convolve/depthwise_strip_kernels.h"
+#if MPC_ISA_LEVEL >= 3
+#include "runtime/drivers/cpu/convolve/requantized_rows.h"
+#endif
 
 #define MPC_CONCAT_(a, b) a##b
 #define MPC_CONCAT(a, b) MPC_CONCAT_(a, b)
@@ -238,6 +241,11 @@ constexpr DepthwiseKernels MPC_CONCAT(depthwiseKernelsV, MPC_ISA_LEVEL) = {
     {finish<Float32>, finish<BFloat16>, finish<Float16>},
     widenIntegers,
     finishIntegers,
+#if MPC_ISA_LEVEL >= 3
+    requantizeFloats,
+#else
+    nullptr,
+#endif
     multiply,
     multiplyStrips,
     hasStrips,

@@ -6,6 +6,7 @@
 #define MPC_RUNTIME_DRIVERS_CPU_CONVOLVE_DEPTHWISE_KERNELS_H
 
 #include "runtime/drivers/cpu/kernels/micro_kernel.h"
+#include "runtime/drivers/result_kernel.h"
 
 #include <stdint.h>
 
@@ -68,6 +69,11 @@ struct DepthwiseCorrelation {
   int64_t nextPixelBytes, nextVectorBytes;
 };
 
+// Makes numbers of 8 bits of whole sums that float32 holds, `stride` from pixel to pixel, with
+// `offset` added to those of each channel.
+using RequantizeFloats = void (*)(const float *sums, int64_t stride, int64_t pixels,
+                                  int64_t channels, const float *offset, const RequantizedSums &to);
+
 struct DepthwiseKernels {
   int64_t lanes; // of a vector
   // `channels` elements of each pixel become float32, what is left of a vector 0. By dtype, as the
@@ -81,6 +87,7 @@ struct DepthwiseKernels {
                         int8_t border, float *to, int64_t stride);
   void (*finishIntegers)(const float *sums, int64_t stride, int64_t pixels, int64_t channels,
                          const float *offset, int32_t *out, int64_t outStride);
+  RequantizeFloats requantize; // null: none
   // The kernels take this number of vectors of channels.
   void (*multiply)(const DepthwiseWindows &windows, const DepthwiseRows &rows, int64_t vectors);
   void (*multiplyStrips)(const DepthwiseForm &form, const DepthwiseStrip *strips, int64_t count,

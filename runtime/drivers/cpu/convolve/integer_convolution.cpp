@@ -128,7 +128,7 @@ public:
     rt::reserve(rows, static_cast<uint64_t>(block * places * filterDepth(shape)));
     windows.resize(static_cast<size_t>(block * places));
     if (kernel)
-      rt::reserve(scratch, kernel->scratchBytes(product(block)));
+      rt::reserve(scratch, kernel->scratchBytes(product(block), team.threads()));
   }
 
   const void *filterLayout() const override { return kernel; }

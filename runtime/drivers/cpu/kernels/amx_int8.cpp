@@ -56,7 +56,7 @@ void packWeights(ThreadTeam &team, const Contraction &c, const int8_t *rhs, int8
   });
 }
 
-uint64_t scratchBytes(const Contraction &c) {
+uint64_t scratchBytes(const Contraction &c, unsigned /*threads*/) {
   return static_cast<uint64_t>(ceilDivide(std::min(c.m, packedRows), panelRows) * panelBytes(c));
 }
 

@@ -46,8 +46,8 @@ struct Int8Kernel {
   // Weights [k, n] in the order of use.
   uint64_t (*weightBytes)(const Contraction &shape);
   void (*packWeights)(ThreadTeam &team, const Contraction &shape, const int8_t *rhs, int8_t *to);
-  // The size of the memory that multiply() writes to beside the result.
-  uint64_t (*scratchBytes)(const Contraction &shape);
+  // The size of the memory that multiply() by a team of so many writes to beside the result.
+  uint64_t (*scratchBytes)(const Contraction &shape, unsigned threads);
   void (*multiply)(ThreadTeam &team, const Contraction &shape, const int8_t *lhs,
                    const int8_t *weights, void *scratch, int32_t *out);
   // With fewer columns and many rows oneDNN's kernel is faster.
@@ -55,16 +55,11 @@ struct Int8Kernel {
   const Int8PieceKernel *pieces; // null: none
   // Packing is worth it for a product or two.
   bool packsQuickly = false;
-  // multiply() by one thread, which requantizes as that of pieces does; null: it has none.
-  void (*multiplyAndRequantize)(const Contraction &shape, const int8_t *lhs, const int8_t *weights,
+  // multiply(), which requantizes as that of pieces does; null: it has none.
+  void (*multiplyAndRequantize)(ThreadTeam &team, const Contraction &shape, const int8_t *lhs,
+                                const int8_t *weights, void *scratch,
                                 const RequantizedSums &to) = nullptr;
 };
-
-// Makes numbers of 8 bits of whole sums that float32 holds, `stride` from pixel to pixel, with
-// `offset` added to those of each channel.
-using RequantizeFloats = void (*)(const float *sums, int64_t stride, int64_t pixels,
-                                  int64_t channels, const float *offset, const RequantizedSums &to);
-extern const RequantizeFloats avx512RequantizeFloats;
 
 extern const Int8Kernel avx2Int8, vnniInt8, amxInt8;
 extern const Int8PieceKernel vnniPieces;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// VPDPBUSD multiplies unsigned bytes by signed ones: numbers of lhs are made 128 larger where they
-// are read, and 128 times the sum of each column of the weights, which stands behind its strip, is
-// taken off where sums begin. A strip of 64 columns stays in the second-level cache while all rows
-// meet it, six at a time in registers.
+// Numbers of lhs are made 128 larger where they are read, and 128 times the sum of each column of
+// the weights, which stands behind its strip, is taken off where sums begin. A strip of 64 columns
+// stays in the second-level cache while all rows meet it, six at a time in registers.
 #include "runtime/drivers/cpu/kernels/int8_kernel.h"
 #include "runtime/drivers/cpu/kernels/vnni_tiles.h"
 
@@ -13,10 +12,11 @@
 namespace mpc::rt {
 namespace {
 
-using vnni::panelRows, vnni::stepBytes, vnni::stepRows, vnni::stripColumns;
+constexpr int64_t panelRows = Vnni::panelRows, stepRows = Vnni::stepRows,
+                  stripColumns = Vnni::stripColumns, stepBytes = stripColumns * stepRows;
 // Rows that a thread takes of a strip before another thread may take the next ones.
 constexpr int64_t blockRows = 8 * panelRows;
-constexpr int32_t shift = 128;
+constexpr auto shift = static_cast<int32_t>(Vnni::shift);
 // Behind the steps of a strip: where the sums of its columns begin.
 constexpr int64_t startBytes = stripColumns * static_cast<int64_t>(sizeof(int32_t));
 
@@ -45,7 +45,8 @@ int32_t readStep(const int8_t *from, int64_t count) {
 constexpr int64_t bytesAhead = 16 * stepBytes;
 
 // The loops are unrolled for the sums to stay in registers.
-template <int rows, int vectors, typename To> MPC_VNNI void multiplyTile(const Tile<To> &tile) {
+template <int rows, int vectors, typename To>
+MPC_INT8_TARGET void multiplyTile(const Tile<To> &tile) {
   const int64_t whole = tile.k / stepRows, rest = tile.k % stepRows;
   const __m512i toUnsigned = _mm512_set1_epi8(static_cast<char>(shift));
   __m512i sums[rows][vectors], starts[vectors];
@@ -105,12 +106,12 @@ void multiplyStrip(const Contraction &c, const int8_t *lhs, const int8_t *weight
   const int8_t *own = weights + strip * stripBytesOf(c);
   const auto *starts = reinterpret_cast<const int32_t *>(own + stepsOf(c) * stepBytes);
   for (int64_t row = first; row < last; row += panelRows)
-    vnni::TileTable<MultiplyTiles<To>::template Of>::of(std::min(panelRows, last - row), columns)(
+    TileTable<Vnni, MultiplyTiles<To>::template Of>::of(std::min(panelRows, last - row), columns)(
         {lhs + row * c.k, c.k, own, starts, columns, to.from(row, column)});
 }
 
 // Less 128 times the sum of each column of the strip; it wraps around as sums do.
-MPC_VNNI void findStarts(const int8_t *strip, int64_t steps, int32_t *starts) {
+MPC_INT8_TARGET void findStarts(const int8_t *strip, int64_t steps, int32_t *starts) {
   constexpr int vectors = stripColumns / 16;
   const __m512i ones = _mm512_set1_epi8(1);
   __m512i sums[vectors] = {};
@@ -161,14 +162,14 @@ void packWeights(ThreadTeam &team, const Contraction &c, const int8_t *rhs, int8
   });
 }
 
-uint64_t scratchBytes(const Contraction & /*c*/) { return 0; }
+uint64_t scratchBytes(const Contraction & /*c*/, unsigned /*threads*/) { return 0; }
 
-void multiply(ThreadTeam &team, const Contraction &c, const int8_t *lhs, const int8_t *weights,
-              void * /*scratch*/, int32_t *out) {
+template <typename To>
+void multiplyBlocks(ThreadTeam &team, const Contraction &c, const int8_t *lhs,
+                    const int8_t *weights, const To &to) {
   const int64_t blocks = ceilDivide(c.m, blockRows);
   const int64_t products = std::min(c.m, blockRows) * c.k * stripColumns;
   const int64_t grain = std::max<int64_t>((1 << 18) / products, 1);
-  const vnni::StoredSums to{out, c.n};
   team.forRange(stripsOf(c) * blocks, grain, [&](int64_t begin, int64_t end) {
     for (int64_t index = begin; index < end; ++index) {
       const int64_t first = index % blocks * blockRows;
@@ -177,11 +178,14 @@ void multiply(ThreadTeam &team, const Contraction &c, const int8_t *lhs, const i
   });
 }
 
-void multiplyAndRequantize(const Contraction &c, const int8_t *lhs, const int8_t *weights,
-                           const RequantizedSums &to) {
-  const vnni::RequantizedTile tile(to);
-  for (int64_t strip = 0; strip < stripsOf(c); ++strip)
-    multiplyStrip(c, lhs, weights, strip, 0, c.m, tile);
+void multiply(ThreadTeam &team, const Contraction &c, const int8_t *lhs, const int8_t *weights,
+              void * /*scratch*/, int32_t *out) {
+  multiplyBlocks(team, c, lhs, weights, StoredSums<Vnni>{out, c.n});
+}
+
+void multiplyAndRequantize(ThreadTeam &team, const Contraction &c, const int8_t *lhs,
+                           const int8_t *weights, void * /*scratch*/, const RequantizedSums &to) {
+  multiplyBlocks(team, c, lhs, weights, RequantizedTile<Vnni>(to));
 }
 
 } // namespace

@@ -48,7 +48,7 @@ protected:
     c.batch = 1, c.m = m, c.n = n, c.k = k, c.transposeRhs = transposed;
     Buffer weights, scratch;
     reserve(weights, kernel.weightBytes(c));
-    reserve(scratch, kernel.scratchBytes(c));
+    reserve(scratch, kernel.scratchBytes(c, team.threads()));
     std::memset(scratch.data(), 0x5a, scratch.size());
     // The numbers around the result must stay.
     constexpr int32_t other = 0x12345678;
