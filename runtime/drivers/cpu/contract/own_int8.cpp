@@ -111,16 +111,16 @@ private:
                       ContractionMemory &memory) {
     constexpr int64_t productsOfThread = 1 << 18;
     const Contraction &c = call.shape, whole = blockOf(c);
-    const int64_t blocks = (c.m + whole.m - 1) / whole.m, slots = memory.team.threads();
-    const int64_t grain = c.m * c.n * c.k < productsOfThread ? slots : 1;
+    const int64_t blocks = (c.m + whole.m - 1) / whole.m;
+    const int64_t slots = c.m * c.n * c.k < productsOfThread ? 1 : memory.team.threads();
     const ResultKernel &onResult = *call.extras.kernel;
     const bool inRegisters = requantizes(call);
     const RequantizedSums to = inRegisters ? onResult.requantized(c.n) : RequantizedSums{};
-    memory.team.forRange(slots, grain, [&](int64_t firstSlot, int64_t lastSlot) {
-      uint8_t *own = memory.sumBlock.data() + static_cast<uint64_t>(firstSlot) * blockBytes(whole);
+    memory.team.shareOut(blocks, slots, [&](Turns &turns) {
+      uint8_t *own = memory.sumBlock.data() + turns.slot() * blockBytes(whole);
       uint8_t *scratch = own + alignUp(whole.outElements() * sizeof(int32_t));
       Contraction block = whole;
-      for (int64_t i = blocks * firstSlot / slots; i < blocks * lastSlot / slots; ++i) {
+      for (int64_t i; turns.take(i);) {
         const int64_t first = i * whole.m;
         block.m = std::min(whole.m, c.m - first);
         if (inRegisters) {
@@ -154,10 +154,9 @@ private:
     const uint64_t ownBytes = matrixBytes(c, team);
     Contraction matrix = c;
     matrix.batch = 1;
-    memory.team.forRange(slots, 1, [&](int64_t firstSlot, int64_t lastSlot) {
-      auto *packed = reinterpret_cast<int8_t *>(memory.sumBlock.data()) +
-                     static_cast<uint64_t>(firstSlot) * ownBytes;
-      for (int64_t i = c.batch * firstSlot / slots; i < c.batch * lastSlot / slots; ++i) {
+    memory.team.shareOut(c.batch, slots, [&](Turns &turns) {
+      auto *packed = reinterpret_cast<int8_t *>(memory.sumBlock.data()) + turns.slot() * ownBytes;
+      for (int64_t i; turns.take(i);) {
         kernel.packWeights(team, matrix, rhs + i * c.k * c.n, packed);
         kernel.multiply(team, matrix, lhs + i * c.m * c.k, packed, packed + packedBytes(c),
                         out + i * c.m * c.n);

@@ -82,16 +82,15 @@ private:
 void IntegerWindows::run(const void *lhs, const void *packedFilter, const float *,
                          const ConvolutionResult &result, int64_t samples) {
   constexpr double fewOperations = 1 << 19; // not worth a second thread
-  const int64_t items = samples * image.parts(), threads = team.threads();
-  const int64_t grain = shape.operations() < fewOperations ? threads : 1;
+  const int64_t threads = shape.operations() < fewOperations ? 1 : team.threads();
   const bool requantizes = result.isRequantized() && kernel.multiplyAndRequantize;
   const RequantizedSums to =
       requantizes ? result.kernel->requantized(shape.filters) : RequantizedSums{};
-  team.forRange(threads, grain, [&](int64_t firstSlot, int64_t lastSlot) {
-    Workspace &own = workspaces[static_cast<size_t>(firstSlot)];
+  team.shareOut(samples * image.parts(), threads, [&](Turns &turns) {
+    Workspace &own = workspaces[turns.slot()];
     const Int8Pieces rows = pieces(own.windows);
     int64_t known = -1; // whose windows are found
-    for (int64_t i = items * firstSlot / threads; i < items * lastSlot / threads; ++i) {
+    for (int64_t i; turns.take(i);) {
       const int64_t sample = i / image.parts(), part = i % image.parts();
       image.copy(static_cast<const int8_t *>(lhs) + sample * shape.imageElements(), part,
                  own.copy.data());

@@ -107,11 +107,11 @@ void multiplyBlocks(ThreadTeam &team, const Contraction &c, const int8_t *lhs,
   const int64_t items = ceilDivide(c.m, rows) * strips;
   const int64_t slots =
       std::min<int64_t>(team.threads(), ceilDivide(c.m * c.n * c.k, fewestProducts));
-  team.forRange(slots, 1, [&](int64_t firstSlot, int64_t lastSlot) {
-    Rows own(c, static_cast<uint8_t *>(scratch) + static_cast<uint64_t>(firstSlot) * blockBytes(c));
+  team.shareOut(items, slots, [&](Turns &turns) {
+    Rows own(c, static_cast<uint8_t *>(scratch) + turns.slot() * blockBytes(c));
     Int8Pieces pieces = {};
     int64_t known = -1;
-    for (int64_t i = items * firstSlot / slots; i < items * lastSlot / slots; ++i) {
+    for (int64_t i; turns.take(i);) {
       const int64_t first = i / strips * rows, count = std::min(rows, c.m - first);
       if (first != known)
         pieces = own.widenRows(lhs + first * c.k, count);
