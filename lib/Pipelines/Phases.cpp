@@ -121,6 +121,8 @@ static void addTensors(OpPassManager &manager, const PipelineOptions &options) {
     // (docs/decisions/0058).
     convert.columnSums = options.biasGradientsInProducts;
     convert.roundedSums = true;
+    // Reports of a step have numbers in the order of their tensors.
+    convert.turnedOperands = !options.numerics;
   } else {
     // cuBLASLt multiplies operands of one type, and does not find the largest element of what it
     // writes.

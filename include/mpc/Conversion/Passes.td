@@ -38,6 +38,7 @@ def ConvertMpcToLinalg : PhasePass<"convert-mpc-to-linalg", "Fusion"> {
       contraction for the gradient of the weights has on its right. That contraction sums them in float32 while it packs them. What is
       computed from the sums before it moves behind it; sums of columns that mpc-pad-dims added are sliced off. With `rounded-sums`, for
       cuBLASLt, sums have the type of the contraction's result, and take in the rounding that mpc.reduce ends with.
+    - `turned-operands`: cuBLASLt multiplies rows of float8 by rows. An operand that lies otherwise is turned where its numbers are (mpcrt.turn).
     - `input-casts` (remark `input-cast`): an input of the model that is rounded from f32 to 16 bits for left operands of contractions
       alone. They take it as it is, and round while they pack it.
 
@@ -77,6 +78,8 @@ def ConvertMpcToLinalg : PhasePass<"convert-mpc-to-linalg", "Fusion"> {
                  Option<"gelu", "gelu", "bool", "false", "let products apply gelu and its derivative">,
                  Option<"columnSums", "column-sums", "bool", "false",
                         "let products sum the columns of what they have on their right">,
+                 Option<"turnedOperands", "turned-operands", "bool", "false",
+                        "operands of float8 have the columns one after the other where products want that">,
                  Option<"roundedSums", "rounded-sums", "bool", "false",
                         "sums of columns have the type of the product's result">,
                  Option<"inputCasts", "input-casts", "bool", "false",

@@ -334,8 +334,10 @@ struct ReplaceContract : OpConversionPattern<ContractOp> {
   }
 };
 
-struct LowerContract : OpConversionPattern<ContractOp> {
-  using OpConversionPattern::OpConversionPattern;
+class LowerContract : public OpConversionPattern<ContractOp> {
+public:
+  LowerContract(const TypeConverter &converter, MLIRContext *context, bool turnsOperands)
+      : OpConversionPattern(converter, context), turnsOperands(turnsOperands) {}
 
   LogicalResult matchAndRewrite(ContractOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
@@ -368,7 +370,8 @@ struct LowerContract : OpConversionPattern<ContractOp> {
       call.getDivisorsMutable().assign(widenVector(rewriter, loc, weights->divisors));
       rewriter.setInsertionPointAfter(call);
     }
-    turnOperands(rewriter, call);
+    if (turnsOperands)
+      turnOperands(rewriter, call);
     SmallVector<OpFoldResult> extents;
     for (int64_t d : llvm::concat<const int64_t>(sides.lhsBatch, sides.lhsFree))
       extents.push_back(extentOf(rewriter, loc, sides.lhs, d));
@@ -428,13 +431,15 @@ private:
                           : extentOf(builder, loc, rhs.first, rhs.second ? rank - 2 : rank - 1));
     return tensor::EmptyOp::create(builder, loc, extents, op.getType().getElementType());
   }
+
+  const bool turnsOperands;
 };
 } // namespace
 
 void mpc::populateContractPatterns(const TypeConverter &converter, RewritePatternSet &patterns,
-                                   bool shortProducts) {
+                                   bool shortProducts, bool turnedOperands) {
   MLIRContext *context = patterns.getContext();
-  patterns.add<LowerContract>(converter, context);
+  patterns.add<LowerContract>(converter, context, turnedOperands);
   // These patterns go before it, in the order of their benefits.
   patterns.add<ReplaceContract<sumsSamplesOfBatches, sumElements>>(converter, context,
                                                                    /*benefit=*/2);

@@ -80,7 +80,7 @@ struct ConvertMpcToLinalgPass : mpc::impl::ConvertMpcToLinalgBase<ConvertMpcToLi
     populateAttentionPatterns(converter, patterns);
     populateCastPatterns(converter, patterns);
     populateContextPatterns(converter, patterns);
-    populateContractPatterns(converter, patterns, shortProducts);
+    populateContractPatterns(converter, patterns, shortProducts, turnedOperands);
     populateConvolutionPatterns(converter, patterns);
     populateElementwisePatterns(converter, patterns);
     populateFiniteTestPatterns(converter, patterns, finiteTests);

@@ -13,7 +13,8 @@ void populateCastPatterns(const mlir::TypeConverter &converter, mlir::RewritePat
 void populateContextPatterns(const mlir::TypeConverter &converter,
                              mlir::RewritePatternSet &patterns);
 void populateContractPatterns(const mlir::TypeConverter &converter,
-                              mlir::RewritePatternSet &patterns, bool shortProducts);
+                              mlir::RewritePatternSet &patterns, bool shortProducts,
+                              bool turnedOperands);
 void populateConvolutionPatterns(const mlir::TypeConverter &converter,
                                  mlir::RewritePatternSet &patterns);
 void populateElementwisePatterns(const mlir::TypeConverter &converter,

@@ -1,4 +1,7 @@
-// RUN: mpc-opt %s --convert-mpc-to-linalg --cse | FileCheck %s
+// RUN: mpc-opt %s --convert-mpc-to-linalg=turned-operands --cse | FileCheck %s
+// RUN: mpc-opt %s --convert-mpc-to-linalg | FileCheck %s --check-prefix=OFF
+// OFF: mpcrt.contract
+// OFF-NOT: mpcrt.turn
 // Operands of float8 are turned where Tensor Cores multiply rows with rows: once for all products, where the numbers are.
 
 // CHECK-LABEL: func.func @step(
