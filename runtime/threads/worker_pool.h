@@ -28,7 +28,8 @@ public:
 
   using Body = void (*)(void *data, Turns &turns);
   // Shares out [0, count) between the calling thread, whose slot is 0, and workers, whose slots are
-  // less than `slots`: each that comes in time calls `body` once, which takes what is left.
+  // less than `slots`: each that comes in time calls `body`, which takes what is left. A worker
+  // that comes between two loops may call it again when it has returned.
   void run(Body body, void *data, int64_t count, int64_t slots) noexcept;
   // Workers that are awake go to sleep: the CPUs are about to be used by others.
   void rest() noexcept;

@@ -289,7 +289,8 @@ def read_first_line(name):
 # file, and never copied; everything else that tests read is part of the repository.
 READER = "test/places.py"
 OUTSIDE = re.compile(r"MPC_SHARED|\.\./shared\b|\bshared/(?:fixtures|models|cases)\b|dirname [^)]*\)\"?/shared\b|[%$]\{?shared\b")
-OUTSIDE_IN_PYTHON = re.compile(OUTSIDE.pattern + r"|[\"']shared[\"']")
+# A layer may have the name.
+OUTSIDE_IN_PYTHON = re.compile(OUTSIDE.pattern + r"|(?<!name=)[\"']shared[\"']")
 OF_OTHERS = {"sleepecg.keras", "dgaintel.h5", "fw_silero_v6.onnx", "dnsmos_v8.onnx"}
 
 

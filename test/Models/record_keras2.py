@@ -19,7 +19,7 @@ import numpy
 import tensorflow as tf
 import tf_keras as keras
 
-from keras2_cases import cudnn, functions, layers, losses, masks, metrics, nesting, numbers  # they register cases
+from keras2_cases import cudnn, functions, layers, losses, masks, metrics, modes, nesting, numbers  # they register cases
 from keras2_cases.registry import CASES, normal, random, restart_random
 
 HERE = os.path.dirname(os.path.abspath(__file__))

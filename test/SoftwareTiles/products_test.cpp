@@ -166,7 +166,8 @@ TEST(TileRowLoops, AreSharedByRows) {
   auto driver = makeCpuDriver({2, cpu().isa});
   const bool mayUseTiles =
       (cpu().features & MPC_RT_FEATURE_AMX_BF16) && !std::getenv("DNNL_MAX_CPU_ISA");
-  const MicroKernel *kernel = bfloat16MicroKernel(cpu().isa);
+  const MicroKernel *native = bfloat16MicroKernel(cpu().isa);
+  const MicroKernel *kernel = native ? native : float32MicroKernel(cpu().isa);
   const bool preparesRows = kernel && kernel->prepareLanes[MPC_RT_BFLOAT16];
   uint32_t id = 0;
   for (const int64_t k : {128, 100, 97, 640, 1000}) {

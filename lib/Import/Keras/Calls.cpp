@@ -9,6 +9,8 @@
 #include "lib/Import/Keras/LayerRegistry.h"
 #include "lib/Import/Keras/Objects.h"
 
+#include "llvm/Support/SaveAndRestore.h"
+
 namespace mpc::keras {
 
 using mlir::Value;
@@ -113,6 +115,7 @@ bool GraphImporter::importCall(const LayerConfig &layer, const Node *node, llvm:
     return false;
   }
   trainable = isTrainable(layer, trainable);
+  const llvm::SaveAndRestore called(mode, readCallMode(layer, node, mode));
   if (layer.model) {
     // Functional.call attaches an explicit mask to its inputs.
     if (node)
@@ -209,12 +212,21 @@ bool GraphImporter::emitLayer(const LayerConfig &layer, const Node *node, llvm::
     }
   }
   const unsigned firstUpdate = unsigned(results.size());
+  auto isState = [&](Value variable) { return variables.isStateful(lb.getOperandOf(variable)); };
+  if (mode == CallMode::Inference)
+    lb.updates.remove_if([&](const auto &update) { return !isState(update.first); });
+  llvm::append_range(results, llvm::make_second_range(lb.updates));
+  if (mode != CallMode::OfModel && !fixMode(*block, results, mode))
+    report.warn("'" + path + "' (" + layer.className +
+                ") is called with training=True: Keras 2 draws random numbers in predictions and "
+                "evaluation, too; a compiled model draws them in training alone, and predicts as "
+                "with training=False");
   // The next call in training reads the updated variables: inference renews only the states that
   // stay.
-  for (auto [variable, value] : lb.updates)
-    results.push_back(variables.isStateful(lb.getOperandOf(variable))
-                          ? value
-                          : lb.make<InTrainingOp>(value, variable));
+  for (auto [variable, result] :
+       llvm::zip_equal(llvm::make_first_range(lb.updates), llvm::drop_begin(results, firstUpdate)))
+    if (!isState(variable))
+      result = lb.make<InTrainingOp>(result, variable);
   YieldOp::create(lb.builder, loc, results);
   PrecisionAttr precision;
   if (lb.precision().ignoresPolicy) {
@@ -273,6 +285,15 @@ bool GraphImporter::importComposite(
   const bool hasOutputs = import(composite, outputs);
   lb.reportUnreadArguments();
   return hasOutputs;
+}
+
+void GraphImporter::noteInferenceOnly(llvm::StringRef path, llvm::StringRef what) {
+  if (mode == CallMode::OfModel)
+    report.noteInferenceOnly(path, what);
+  else if (mode == CallMode::Training)
+    report.error(path,
+                 "the layer is called with training=True, and mpc has only the inference of " +
+                     what + "; call it without the argument");
 }
 
 // ---- Models -------------------------------------------------------------------------------------

@@ -193,6 +193,13 @@ bool CompositeBuilder::renewVariable(
   Value second = own.declareVariable(state(shapeOf(variable)));
   if (!second)
     return false;
+  if (importer.mode == CallMode::Inference)
+    return true;
+  if (importer.mode == CallMode::Training) {
+    error("the layer is called with training=True: Keras 2 renews '" + names.front() +
+          "' in predictions, too, which mpc does not support; call it without the argument");
+    return false;
+  }
   // Before the wrapped layer, which is the last op that reads the variable.
   mlir::Operation *reader = *variable.getUsers().begin();
   mlir::OpBuilder outside(reader);

@@ -5,6 +5,7 @@
 #ifndef MPC_LIB_IMPORT_KERAS_GRAPHIMPORTER_H
 #define MPC_LIB_IMPORT_KERAS_GRAPHIMPORTER_H
 
+#include "lib/Import/Keras/CallMode.h"
 #include "lib/Import/Keras/ForwardFunction.h"
 #include "lib/Import/Keras/LayerBuilder.h"
 #include "lib/Import/Keras/LayerPolicies.h"
@@ -59,12 +60,16 @@ public:
                  llvm::ArrayRef<mlir::Value> inputs, Values &outputs,
                  llvm::function_ref<mlir::Value(LayerBuilder &)> import, bool passesMasksOn);
 
+  /// The layer at `path` has no training here: an error where a call of Keras 2 asks for it always.
+  void noteInferenceOnly(llvm::StringRef path, llvm::StringRef what);
+
   ImportReport report;
   LayerTree tree;
   LayerPolicies policies;
   ForwardFunction forward;
   VariableTable variables;
   ModelInputs modelInputs;
+  CallMode mode = CallMode::OfModel; ///< of the call that is imported
 
 private:
   bool importModel(const ModelConfig &model, llvm::StringRef path, bool trainable,

@@ -146,7 +146,7 @@ bool LayerBuilder::limitIndices(Value indices, int64_t limit) {
 
 Value LayerBuilder::getRandomState() { return root.bindOperand(importer.forward.getRandomState()); }
 void LayerBuilder::setInferenceOnly(llvm::StringRef what) {
-  importer.report.noteInferenceOnly(path, what.empty() ? llvm::StringRef(layer.className) : what);
+  importer.noteInferenceOnly(path, what.empty() ? llvm::StringRef(layer.className) : what);
 }
 int64_t LayerBuilder::takeRandomStream() { return importer.forward.takeRandomStream(); }
 

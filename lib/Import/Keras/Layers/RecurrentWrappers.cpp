@@ -323,7 +323,7 @@ bool importTimeDistributed(GraphImporter &importer, const LayerConfig &layer, co
         layer, node, path, trainable, inputs, outputs,
         [&](LayerBuilder &b) { return importSteps(b, *child, *entry); }, /*passesMasksOn=*/false);
   if (!inputs.empty() && joinsSteps(layer, inputs.front()) && hasBatchStatistics(*child))
-    importer.report.noteInferenceOnly(path, "TimeDistributed of statistics of all steps together");
+    importer.noteInferenceOnly(path, "TimeDistributed of statistics of all steps together");
   // Models, wrappers and composites consist of layers with policies of their own.
   if (inputs.size() != 1 || tensorTypeOf(inputs.front()).getRank() < 3) {
     importer.report.error(path,

@@ -41,6 +41,7 @@ TEST(ThreadTeam, ShareOutVisitsEachIterationOnceInSlotsOfItsOwn) {
             isShared = true;
           for (int64_t i; turns.take(i);)
             visits[static_cast<size_t>(i)]++;
+          users[turns.slot()]--;
         });
         for (auto &each : visits)
           ASSERT_EQ(each, 1);
