@@ -46,9 +46,6 @@ void forkTeam(void (*body)(void *), void *data, unsigned threads) {
   orderAfter(data);
 }
 
-// With so many two threads end their loop within an eighth of it; each costs a call.
-constexpr int64_t chunksPerThread = 4;
-
 struct Loop {
   mpc_rt_kernel_fn kernel;
   void *const *arguments;
@@ -317,7 +314,7 @@ void ThreadTeam::parallelFor(mpc_rt_kernel_fn kernel, void *const *arguments, in
   grain = std::max<int64_t>(grain, 1);
   const int64_t most = count / grain + (count % grain != 0), threads = size;
   // Threads have as many chunks each.
-  const int64_t ofThread = std::min(most / threads, threads > 1 ? chunksPerThread : 1);
+  const int64_t ofThread = std::min(most / threads, threads > 1 ? partsPerThread : 1);
   Loop loop{kernel, arguments, count, ofThread > 0 ? ofThread * threads : most};
   run([](void *data, Turns &turns) { static_cast<const Loop *>(data)->run(turns); }, &loop,
       loop.chunks, threads);

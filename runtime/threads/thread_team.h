@@ -17,6 +17,10 @@ namespace mpc::rt {
 
 class ThreadTeam {
 public:
+  // Parts of a loop per thread: with so many two threads end it within an eighth of it. Each costs
+  // a call.
+  static constexpr int64_t partsPerThread = 4;
+
   explicit ThreadTeam(unsigned threads);
   // The last one of the process ends our workers. The last one that a thread made ends libgomp's
   // team of that thread, where the same thread destroys it; else that team ends with the thread.

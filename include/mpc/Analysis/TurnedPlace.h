@@ -8,8 +8,8 @@
 
 namespace mpc {
 
-/// Element i of a matrix [rows, columns] as it lies row by row, turned: i % columns * rows +
-/// i / columns.
+/// The place of element i of a matrix [rows, columns], counted row by row, in the turned matrix:
+/// i % columns * rows + i / columns.
 struct TurnedPlace {
   int64_t columns;
   mlir::Value rows;

@@ -13,7 +13,7 @@ namespace mpc {
 struct ElementAccess {
   struct Buffer {
     bool isElement = false; ///< touched at element `i` only
-    bool isTurned = false;  ///< written at element `i` of the matrix, turned
+    bool isTurned = false;  ///< each iteration writes its element of the turned matrix
     bool isRead = false, isWritten = false;
     bool hasOne() const { return isElement || isTurned; } ///< element for each iteration
   };
@@ -34,9 +34,9 @@ struct ElementAccess {
   bool sharesNeighbours() const;
 };
 
-/// For a kernel of one iteration (ThreadKernel.h). None when it writes anything but elements, of
-/// matrices that are turned bytes alone, or
-/// reads one after it wrote one (what is read is read first), or has loops.
+/// For a kernel of one iteration (ThreadKernel.h). None when it writes anything but elements, or
+/// reads one after it wrote one (what is read is read first), or has loops. Elements of turned
+/// matrices are bytes.
 std::optional<ElementAccess> findElementAccess(mlir::func::FuncOp kernel);
 
 /// Whether `indices` of a buffer of this type are element number `linear`: that value itself, or

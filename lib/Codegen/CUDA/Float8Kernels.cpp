@@ -5,8 +5,8 @@
 
 llvm::StringRef mpc::getCudaFloat8Kernels() {
   return R"cuda(
-// [rows, columns] of bytes, or the same turned, as [columns, length], length being a multiple of 16,
-// with zeros behind the rows: a thread takes 16 rows of 4 columns.
+// A matrix [rows, columns] of bytes becomes [columns, length], length being a multiple of 16, with
+// zeros behind the rows; it may be turned already. A thread takes 16 rows of 4 columns.
 __device__ inline void transposed(const TransposePart &t, const index i) {
   const index across = (t.columns + 3) / 4, along = t.length / 16;
   const bool by_words = t.columns % 4 == 0 && (size_t)t.from % 4 == 0;

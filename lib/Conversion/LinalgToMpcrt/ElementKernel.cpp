@@ -62,18 +62,6 @@ static scf::ForOp onlyLoopOf(Block &block) {
   return found;
 }
 
-scf::ForOp mpc::findStraightLoop(func::FuncOp kernel) {
-  scf::ForOp loop = onlyLoopOf(kernel.getBody().front());
-  if (!loop || !isOverIterations(loop, kernel) || loop.getNumResults() != 0 ||
-      !isConstantIntValue(loop.getStep(), 1))
-    return nullptr;
-  for (Operation &op : loop.getBody()->without_terminator())
-    if (op.getNumRegions() != 0 ||
-        !(isMemoryEffectFree(&op) || isa<memref::LoadOp, memref::StoreOp>(op)))
-      return nullptr;
-  return loop;
-}
-
 scf::ForOp mpc::findElementLoop(func::FuncOp kernel) {
   scf::ForOp found;
   auto isStraight = [](Operation &op) {
@@ -87,13 +75,18 @@ scf::ForOp mpc::findElementLoop(func::FuncOp kernel) {
     if (loop)
       found = loop;
   }
-  auto arguments = kernel.getArguments();
-  return found && found.getLowerBound() == arguments.drop_back().back() &&
-                 found.getUpperBound() == arguments.back() && found.getNumResults() == 0 &&
+  return found && isOverIterations(found, kernel) && found.getNumResults() == 0 &&
                  isConstantIntValue(found.getStep(), 1) &&
                  llvm::all_of(found.getBody()->without_terminator(), isStraight)
              ? found
              : nullptr;
+}
+
+scf::ForOp mpc::findStraightLoop(func::FuncOp kernel) {
+  scf::ForOp loop = findElementLoop(kernel);
+  const bool readsBefore =
+      llvm::any_of(kernel.getBody().front(), [](Operation &op) { return isa<memref::LoadOp>(op); });
+  return readsBefore ? nullptr : loop;
 }
 
 std::optional<RowLoops> mpc::findRowLoops(func::FuncOp kernel) {

@@ -13,9 +13,6 @@ namespace {
 // as long as four k.
 constexpr int64_t mostJoinedDepth = 48;
 
-// Threads that are not equally fast take more or fewer.
-constexpr int64_t unitsPerThread = 4;
-
 // A thread goes through this many bytes of images and results once per panel of the filter.
 constexpr int64_t blockOfSamplesBytes = 256 << 10;
 
@@ -141,16 +138,18 @@ void WindowedProduct::run(const void *lhs, const void *packedFilter, const float
   const int64_t ofSample = Convolution::product(results) * columns;
   const int64_t sampleBytes = Convolution::product(sources) * depth * lhsBytes +
                               ofSample * static_cast<int64_t>(dtypeSize(shape.out));
-  const int64_t block = std::clamp<int64_t>(blockOfSamplesBytes / sampleBytes, 1,
-                                            ceilDivide(samples, threads * unitsPerThread));
+  const int64_t block =
+      std::clamp<int64_t>(blockOfSamplesBytes / sampleBytes, 1,
+                          ceilDivide(samples, threads * ThreadTeam::partsPerThread));
   const int64_t blocks = ceilDivide(samples, block);
   // Few samples: threads share one, by panels, so that each reads a part of the filter only, or the
   // rows of each class.
   // Each part copies a sample anew.
   const bool byPanels = panels >= threads;
-  const int64_t parts = blocks >= threads     ? 1
-                        : !byPanels || copies ? threads
-                                              : std::min(panels, threads * unitsPerThread);
+  const int64_t parts = blocks >= threads ? 1
+                        : !byPanels || copies
+                            ? threads
+                            : std::min(panels, threads * ThreadTeam::partsPerThread);
   size_t pixels = 0, taps = 0;
   for (const Class &each : classes) {
     pixels += static_cast<size_t>(each.pixels * block);

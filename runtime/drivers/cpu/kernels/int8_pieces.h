@@ -85,12 +85,7 @@ MPC_INT8_TARGET void PieceProduct<Isa>::multiplyTile(const Tile<To> &tile) {
   for (int v = 0; v < vectors; ++v)
     starts[v] =
         Isa::shift ? Vectors::loadWhole(tile.starts + Vectors::lanes * v) : Vectors::zeros();
-  tile.to.begin(tile.columns, starts);
-#pragma clang loop unroll(full)
-  for (int v = 0; v < vectors; ++v)
-#pragma clang loop unroll(full)
-    for (int r = 0; r < rows; ++r)
-      sums[r][v] = starts[v];
+  beginSums<Isa>(tile.to, tile.columns, starts, sums);
   const int8_t *weights = tile.weights;
   const int64_t steps = stepsOf(tile.pieces);
   for (int64_t piece = 0; piece < tile.pieces.count; ++piece) {

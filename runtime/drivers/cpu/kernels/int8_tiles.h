@@ -74,6 +74,19 @@ template <typename Isa> struct RequantizedTile : RequantizedSums {
   }
 };
 
+// Sums of a tile begin at those of its columns, to which `to` may add. The loops are unrolled for
+// the sums to stay in registers.
+template <typename Isa, int rows, int vectors, typename To>
+MPC_INT8_INLINE void beginSums(const To &to, int64_t columns, Int8Sums<Isa> (&starts)[vectors],
+                               Int8Sums<Isa> (&sums)[rows][vectors]) {
+  to.begin(columns, starts);
+#pragma clang loop unroll(full)
+  for (int v = 0; v < vectors; ++v)
+#pragma clang loop unroll(full)
+    for (int r = 0; r < rows; ++r)
+      sums[r][v] = starts[v];
+}
+
 // Multiply<rows, vectors>::run for the rows and the columns that a tile has.
 template <typename Isa, template <int, int> class Multiply> class TileTable {
 public:

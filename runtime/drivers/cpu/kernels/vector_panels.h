@@ -148,6 +148,15 @@ private:
   int64_t calls;
 };
 
+// Packs a step of a panel whose lanes are contiguous, all of which exist.
+template <typename Operand, int64_t width>
+inline void packStep(const typename Operand::Storage *from, int64_t stride, int32_t *to) {
+  static_assert(Operand::depth == 1 && width % Operand::lanes == 0);
+  for (int64_t group = 0; group < width; group += Operand::lanes)
+    Operand::template storeLanes<Operand::lanes>(
+        to + group, Operand::acrossDepth(from + group, stride, 1, Operand::lanes), true);
+}
+
 // A unit is a step of a panel whose lanes are contiguous.
 template <typename Operand, int64_t width> class StepsAcross {
 public:
@@ -156,10 +165,7 @@ public:
         to(static_cast<int32_t *>(packed.to)) {}
   static int64_t countOf(const PackedSteps &packed) { return packed.steps; }
   void pack() {
-    static_assert(Operand::depth == 1 && width % Operand::lanes == 0);
-    for (int64_t group = 0; group < width; group += Operand::lanes)
-      Operand::template storeLanes<Operand::lanes>(
-          to + group, Operand::acrossDepth(from + group, stride, 1, Operand::lanes), true);
+    packStep<Operand, width>(from, stride, to);
     from += stride;
     to += width;
   }

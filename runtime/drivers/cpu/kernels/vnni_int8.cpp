@@ -53,12 +53,7 @@ MPC_INT8_TARGET void multiplyTile(const Tile<To> &tile) {
 #pragma clang loop unroll(full)
   for (int v = 0; v < vectors; ++v)
     starts[v] = _mm512_loadu_si512(tile.starts + 16 * v);
-  tile.to.begin(tile.columns, starts);
-#pragma clang loop unroll(full)
-  for (int v = 0; v < vectors; ++v)
-#pragma clang loop unroll(full)
-    for (int r = 0; r < rows; ++r)
-      sums[r][v] = starts[v];
+  beginSums<Vnni>(tile.to, tile.columns, starts, sums);
   const int8_t *weights = tile.weights;
   for (int64_t step = 0; step < whole; ++step, weights += stepBytes) {
     __m512i row[vectors];

@@ -48,9 +48,7 @@ public:
     const auto *source = from;
     int32_t *target = to;
     for (int64_t panel = 0; panel < panels; ++panel) {
-      for (int64_t group = 0; group < width; group += Operand::lanes)
-        Operand::template storeLanes<Operand::lanes>(
-            target + group, Operand::acrossDepth(source + group, stride, 1, Operand::lanes), true);
+      packStep<Operand, width>(source, stride, target);
       source += width;
       target += panelWords;
     }
